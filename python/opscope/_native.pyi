@@ -82,6 +82,7 @@ class Graph:
         fast_memory: int = 0,
         hardware: str = "",
         float32: str = "torch",
+        routing: str = "balanced",
     ) -> Profile: ...
     def set_info(self, model: str, source: str, torch: str, seconds: float) -> None: ...
     def add_dependency(self, path: str) -> None: ...
@@ -199,6 +200,7 @@ def compare(
     ridge: float | None = None,
     hardware: str = "",
     float32: str = "torch",
+    routing: str = "balanced",
 ) -> Comparison: ...
 
 class ProfilerGraph:
@@ -331,6 +333,7 @@ def sweep(
     ridge: float | None = None,
     hardware: str = "",
     float32: str = "torch",
+    routing: str = "balanced",
 ) -> Sweep: ...
 
 class Fit:

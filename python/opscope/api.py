@@ -47,14 +47,16 @@ class Graph:
         fast_memory: int = 0,
         hardware: str | os.PathLike[str] | None = None,
         float32: str | None = None,
+        routing: str | int | None = None,
     ) -> Profile:
         """`partition` is how ops are put into subgraphs: 'none', 'layer' or 'fused'; `fast_memory` limits their bytes.
 
         `hardware` is a device that `opscope.devices()` lists, or your own .toml file: rows then have `roofline_seconds`
         and `bound`, and the ridge is the device's, else 10. `float32` says where it multiplies float32: 'torch', as
-        PyTorch does (convolutions in TF32), 'tf32' or 'ieee'.
+        PyTorch does (convolutions in TF32), 'tf32' or 'ieee'. `routing` says how many experts of a layer the tokens of a
+        mixture of experts reach, so whose weights are read: 'balanced', the expected number, 'worst', or a number.
         """
-        settings: dict[str, Any] = {"ridge": ridge, "float32": float32}
+        settings: dict[str, Any] = {"ridge": ridge, "float32": float32, "routing": None if routing is None else str(routing)}
         settings["hardware"] = None if hardware is None else os.fspath(hardware)
         given = {name: value for name, value in settings.items() if value is not None}
         return Profile(self._graph.profile(convention=convention, partition=partition, fast_memory=fast_memory, **given))
@@ -139,6 +141,7 @@ def profile(
     ridge: float | None = None,
     hardware: str | os.PathLike[str] | None = None,
     float32: str | None = None,
+    routing: str | int | None = None,
     **options: Any,
 ) -> Profile:
     """What a model costs, without running it.
@@ -148,10 +151,11 @@ def profile(
     `inputs` is a tensor, a tuple of positional arguments, a dict of keyword arguments or opscope.Inputs; without it they are
     worked out from the model, and `input_shape`, `batch`, `seq_len`, `image_size`, `named_inputs`, `phase` and `past_len`
     change a part of them. `training` adds backward and a step of `optimizer` (sgd, sgd-momentum, adam, adamw, adagrad,
-    rmsprop, none). `hardware` adds what a device could do at best: see `Graph.profile`. The model is left as it was.
+    rmsprop, none). `hardware` adds what a device could do at best, `routing` is for mixtures of experts: see `Graph.profile`.
+    The model is left as it was.
     """
     graph = capture(model, inputs, **options)
-    return graph.profile(convention=convention, ridge=ridge, hardware=hardware, float32=float32)
+    return graph.profile(convention=convention, ridge=ridge, hardware=hardware, float32=float32, routing=routing)
 
 
 def devices() -> list[Row]:
@@ -336,7 +340,7 @@ class Call:
             problem.hint = f"{self.plan.notes[0]}: give --input-shape or --input, or return the inputs beside the model"
 
     def add_notes(self, graph: Any) -> None:
-        for note in [*self.source.notes, *(self.plan.notes if self.plan else [])]:
+        for note in [*self.source.notes_for(self.arguments), *(self.plan.notes if self.plan else [])]:
             graph.add_diagnostic("assumed", "", "", note)
         if stored := self.source.published:
             graph.set_published(stored.method, stored.scheme, stored.only, stored.without)

@@ -238,7 +238,8 @@ def _inputs(request: dict[str, Any], answers: Answers) -> dict[str, Any]:
     source = _source(request, options, answers)
     plan = plan_for(source, options)
     rows = [{"name": r.name, "shape": r.shape, "dtype": r.dtype, "value": r.value, "why": r.why} for r in plan.rows]
-    _write(request["output"], {"inputs": rows, "notes": [*source.notes, *plan.notes]})
+    notes = source.notes_for(plan.make()) if source.trained_at else source.notes
+    _write(request["output"], {"inputs": rows, "notes": [*notes, *plan.notes]})
     return {"cacheable": False}
 
 

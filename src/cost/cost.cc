@@ -11,6 +11,7 @@
 #include "base/large_pages.h"
 #include "base/terminal_text.h"
 #include "base/text.h"
+#include "cost/assumed.h"
 
 namespace opscope {
 namespace {
@@ -199,45 +200,62 @@ namespace {
 
 // `counts`: whether a declared cost does.
 template <class Counts>
-std::vector<OpCost> estimate_where(const Graph& graph, Convention convention, Counts counts) {
+std::vector<OpCost> estimate_where(const Graph& graph, Convention convention, const Experts& experts,
+                                   Counts counts) {
   std::vector<const OpRule*> rules;
   for (const Target& target : graph.targets) rules.push_back(find_rule(graph.text(target.name)));
   std::vector<OpCost> costs;
   reserve_large(costs, graph.ops.size());
   OpCall call(graph);
-  for (const Op& op : graph.ops) {
+  const auto price_op = [&](const Op& op) {
     call.reset(op);
-    apply_op(costs.emplace_back(price(call, rules[op.target], convention)), op);
-  }
+    OpCost cost = price(call, rules[op.target], convention);
+    experts.apply(static_cast<OpId>(&op - graph.ops.data()), cost.traffic, cost.confidence);
+    return cost;
+  };
+  for (const Op& op : graph.ops) apply_op(costs.emplace_back(price_op(op)), op);
+  const std::vector<bool> assumed = sized_by_assumption(graph, experts.choices());
   for (const DeclaredCost& declared : graph.declared) {
     if (!counts(declared)) continue;
     const Op& op = graph.ops[declared.op];
-    call.reset(op);
-    costs[declared.op] = price(call, rules[op.target], convention);
+    costs[declared.op] = price_op(op);
     apply_declared(costs[declared.op], declared, convention);
     apply_op(costs[declared.op], op);
   }
+  for (OpId op = 0; op < assumed.size(); ++op)
+    if (assumed[op]) costs[op].confidence = std::max(costs[op].confidence, Confidence::kEstimated);
   return costs;
 }
 
 }  // namespace
 
+std::vector<OpCost> estimate(const Graph& graph, Convention convention, const Experts& experts) {
+  return estimate_where(graph, convention, experts, [](const DeclaredCost&) { return true; });
+}
+
 std::vector<OpCost> estimate(const Graph& graph, Convention convention) {
-  return estimate_where(graph, convention, [](const DeclaredCost&) { return true; });
+  return estimate(graph, convention, Experts(graph));
 }
 
 std::vector<OpCost> estimate_as_tool(const Graph& graph, Convention convention) {
-  return estimate_where(graph, convention,
+  return estimate_where(graph, convention, Experts(graph),
                         [&](const DeclaredCost& declared) { return declared.source == name(convention); });
 }
 
-OpCost estimate_one(const Graph& graph, OpId op, Convention convention) {
+OpCost estimate_one(const Graph& graph, OpId op, Convention convention, const Experts& experts) {
   OpCall call(graph);
   call.reset(graph.ops[op]);
   OpCost cost = price(call, find_rule(call.name()), convention);
+  experts.apply(op, cost.traffic, cost.confidence);
   if (const auto* declared = find_declared(graph, op)) apply_declared(cost, *declared, convention);
   apply_op(cost, graph.ops[op]);
+  if (const auto assumed = sized_by_assumption(graph, experts.choices()); !assumed.empty() && assumed[op])
+    cost.confidence = std::max(cost.confidence, Confidence::kEstimated);
   return cost;
+}
+
+OpCost estimate_one(const Graph& graph, OpId op, Convention convention) {
+  return estimate_one(graph, op, convention, Experts(graph));
 }
 
 std::string_view name(Convention convention) { return kConventions[convention]; }
@@ -245,9 +263,9 @@ Convention convention_from_name(std::string_view text) {
   return kConventions.parse(text, "no convention called");
 }
 
-std::string explain(const Graph& graph, OpId op) {
+std::string explain(const Graph& graph, OpId op, const Experts& experts) {
   OPSCOPE_CHECK(op < graph.ops.size());
-  const OpCost cost = estimate_one(graph, op, Convention::kOpscope);
+  const OpCost cost = estimate_one(graph, op, Convention::kOpscope, experts);
   OpCall call(graph);
   call.reset(graph.ops[op]);
   const std::string op_name = printable(call.name());
@@ -269,9 +287,12 @@ std::string explain(const Graph& graph, OpId op) {
                                         format_exact(traffic.input_bytes), format_exact(traffic.weight_bytes),
                                         format_exact(traffic.output_bytes))
                           : indent + "bytes: none\n";
+  if (const std::string reach = experts.explain(op); !reach.empty()) text += indent + reach + "\n";
   text += fmt::format("{}from  {}\n", indent, tensors(call.inputs));
   text += fmt::format("{}to    {}\n", indent, tensors(call.outputs));
   return text;
 }
+
+std::string explain(const Graph& graph, OpId op) { return explain(graph, op, Experts(graph)); }
 
 }  // namespace opscope

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "cost/experts/experts.h"
 #include "graph/graph.h"
 #include "ops/op_rule.h"
 
@@ -33,13 +34,16 @@ struct OpCost {
   std::pair<Count, Count> weight() const { return {flops, traffic.total()}; }
 };
 
-// One per op, in op order.
-std::vector<OpCost> estimate(const Graph& graph, Convention convention);
+// One per op, in op order. Of a mixture of experts those are read that the tokens reach, as `experts` has it.
+std::vector<OpCost> estimate(const Graph& graph, Convention convention, const Experts& experts);
+std::vector<OpCost> estimate(const Graph& graph, Convention convention);  // with balanced routing
 // As the tool of the convention itself would count: of the declared costs it knows those that it was given.
 std::vector<OpCost> estimate_as_tool(const Graph& graph, Convention convention);
+OpCost estimate_one(const Graph& graph, OpId op, Convention convention, const Experts& experts);
 OpCost estimate_one(const Graph& graph, OpId op, Convention convention);
 
 // "aten::conv2d  N*K*P*Q * C/g*R*S MACs = 1*64*112*112 * 3*7*7 = 118.01M" and its bytes, as lines of text.
+std::string explain(const Graph& graph, OpId op, const Experts& experts);
 std::string explain(const Graph& graph, OpId op);
 
 }  // namespace opscope

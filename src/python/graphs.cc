@@ -329,7 +329,8 @@ void bind_profile(py::module_& m) {
            py::arg("max_boxes") = 60, py::arg("fold") = true)
       .def("explain", [](const OwnedProfile& self, const std::string& node) {
         std::string text;
-        for (const auto op : find_node(self.profile, node)) text += explain(*self.graph, op);
+        for (const auto op : find_node(self.profile, node))
+          text += explain(*self.graph, op, self.profile.experts);
         return text;
       });
 }

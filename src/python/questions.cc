@@ -248,6 +248,7 @@ std::vector<ProfileOptions> options_by_device(const py::kwargs& given) {
   keywords.take("convention", cost.convention).take("hardware", cost.hardware).take("ridge", ridge);
   keywords.take("partition", cost.partition)
       .take("float32", cost.float32)
+      .take("routing", cost.routing)
       .take("fast_memory", fast_memory)
       .end();
   std::vector<ProfileOptions> all = profile_options_by_device(cost, Voice::kArguments);

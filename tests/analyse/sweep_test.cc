@@ -38,7 +38,7 @@ TEST(Sweep, a_point_is_what_a_profile_says) {
   ProfileOptions options;
   options.hardware = load_device("l4", "test");
   const Profile profile = make_profile(graph, options);
-  const SweepFigures figures = figures_of(sample_of(graph, options.convention), options);
+  const SweepFigures figures = figures_of(sample_of(graph, options), options);
   EXPECT_EQ(figures.totals.work, profile.totals.work);
   EXPECT_EQ(figures.totals.traffic, profile.totals.traffic);
   EXPECT_EQ(figures.totals.roofline_time, profile.totals.roofline_time);
@@ -157,8 +157,7 @@ TEST(SweepTurns, are_found_to_the_unit_between_the_values) {
   // By hand: linear 2 n (64 + 256 + 256) + biases, attention 4 n^2 * 8 + softmax, per row of the batch.
   std::int64_t expected = 16;
   const auto ratio = [](std::int64_t n) {
-    return turn_ratio(TurnKind::kAttention,
-                      figures_of(sample_of(attention_model(2, n), Convention::kOpscope), {}), {});
+    return turn_ratio(TurnKind::kAttention, figures_of(sample_of(attention_model(2, n), {}), {}), {});
   };
   while (ratio(expected) <= 1) ++expected;
   bool found = false;

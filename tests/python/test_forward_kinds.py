@@ -92,8 +92,9 @@ def test_the_output_is_what_a_module_returned(tracer: str) -> None:
     assert shapes[""] == [2, 4]  # the first of them, not the last op's
     assert shapes["same"] == [2, 4]
     text = profile.table(show_shapes=True)
-    assert "(2x4, 1x2x6, +2)" in text  # of the model
-    assert "(1x2x6, 1x2x6, +1)" in text  # of the LSTM
+    assert "(2x4, 1x2x6, 1x2x6, 1x2x6)" in text  # of the model
+    assert "(1x2x6, 1x2x6, 1x2x6)" in text  # of the LSTM
+    assert "y: 2x4 float32, state[0]: 1x2x6 float32, state[1]: 1x2x6 float32, out: 1x2x6 float32" in " ".join(text.split())
 
 
 def test_the_output_survives_a_file(tmp_path: Any) -> None:

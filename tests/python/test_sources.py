@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -280,3 +281,21 @@ def test_a_library_that_does_not_import_is_the_users_place(tmp_path: Path, monke
         opscope.profile("broken_library:Net", input_shape=(1, 3))
     assert caught.value.where == f"{tmp_path / 'broken_library.py'}:2"
     assert caught.value.__notes__[0] == f"at {caught.value.where}"
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "note"),
+    [
+        ("inception_v3", {}, "the images are 224x224; the published weights are for 299x299 (--image-size 299)"),
+        ("inception_v3", {"image_size": 299}, ""),
+        ("efficientnet_b7", {}, "the images are 224x224; the published weights are for 600x600 (--image-size 600)"),
+        ("vit_b_16", {}, ""),  # 224 of some of its weights, 384 of others
+        ("resnet18", {"batch": 4}, ""),
+        ("resnet18", {"image_size": 96}, "the images are 96x96; the published weights are for 224x224 (--image-size 224)"),
+        ("fcn_resnet50", {}, "the images are 224x224; the published weights are for a shorter side of 520 (--image-size 520)"),
+        ("r3d_18", {}, "the images are 224x224; the published weights are for 112x112 (--image-size 112)"),
+    ],
+)
+def test_images_of_another_size_than_the_weights_are_for_are_noted(name: str, options: dict[str, int], note: str) -> None:
+    diagnostics = json.loads(opscope.capture(name, **options).to_json())["diagnostics"]
+    assert [each["message"] for each in diagnostics if "published weights" in each["message"]] == ([note] if note else [])

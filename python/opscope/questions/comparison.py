@@ -77,6 +77,7 @@ def compare(
     ridge: float | None = None,
     hardware: str | os.PathLike[str] | None = None,
     float32: str = "torch",
+    routing: str | int = "balanced",
     **options: Any,
 ) -> Comparison:
     """Models side by side: costs, the best model for each metric, and what the differences mean.
@@ -84,7 +85,8 @@ def compare(
     Each of `models` is whatever `profile` takes, a Graph, a Profile, or the path of a profile saved as JSON. `inputs` and
     the options (`batch`, `seq_len`, `dtype`, `training`, ...) hold for all that are captured here; graphs and profiles are
     as they are. `names` calls them something else than their own names. `hardware` is a device or several ('h100,l4'),
-    for the least time that each model can take there. With `by` 'type' or 'module', `metric` is shown part by part.
+    for the least time that each model can take there. `routing` is for mixtures of experts: see `Graph.profile`.
+    With `by` 'type' or 'module', `metric` is shown part by part.
     """
     if len(models) < 2:
         raise error("nothing to compare", "models", "give two models or more")
@@ -93,5 +95,7 @@ def compare(
     given = [str(name) for name in names] or [""] * len(models)
     handed = [handed_over(model, inputs, options) for model in models]
     device = "" if hardware is None else os.fspath(hardware)
-    found = native.compare(given, handed, convention=convention, ridge=ridge, hardware=device, float32=float32)
+    settings: dict[str, Any] = {"convention": convention, "ridge": ridge, "hardware": device, "float32": float32}
+    settings["routing"] = str(routing)
+    found = native.compare(given, handed, **settings)
     return Comparison(found, {} if by is None else {"by": by, "metric": metric, "depth": depth})

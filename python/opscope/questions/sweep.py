@@ -165,6 +165,7 @@ def sweep(
     ridge: float | None = None,
     hardware: str | os.PathLike[str] | None = None,
     float32: str | None = None,
+    routing: str | int | None = None,
     **options: Any,
 ) -> Sweep:
     """A model's costs at every combination of sizes, and the crossovers between them.
@@ -183,7 +184,7 @@ def sweep(
     axes += [(name, _listed(value), False) for name, value in values.items() if value is not None]
     axes += [(name, _listed(value), True) for name, value in (dims or {}).items()]
     asked = Options(**options)
-    settings = _settings(convention, ridge, hardware, float32)
+    settings = _settings(convention, ridge, hardware, float32, routing)
     with _in_a_row():
         capture = _capture_at(model, inputs, asked)
         return Sweep(
@@ -212,7 +213,7 @@ def fit(
     and `optimizer='adam'` count gradients and the optimizer's state.
     """
     asked = Options(**options)
-    settings = _settings(convention, None, hardware, None)
+    settings = _settings(convention, None, hardware)
     with _in_a_row():
         capture = _capture_at(model, inputs, asked)
         return Fit(
@@ -220,8 +221,11 @@ def fit(
         )
 
 
-def _settings(convention: str, ridge: float | None, hardware: Any, float32: str | None) -> dict[str, Any]:
-    given = {"ridge": ridge, "float32": float32, "hardware": None if hardware is None else os.fspath(hardware)}
+def _settings(
+    convention: str, ridge: float | None, hardware: Any, float32: str | None = None, routing: str | int | None = None
+) -> dict[str, Any]:
+    given = {"ridge": ridge, "float32": float32, "routing": None if routing is None else str(routing)}
+    given |= {"hardware": None if hardware is None else os.fspath(hardware)}
     return {"convention": convention, **{name: value for name, value in given.items() if value is not None}}
 
 

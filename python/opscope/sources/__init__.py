@@ -42,6 +42,25 @@ class Source:
     with_data: Callable[[], Any] | None = None  # builds it again with real weights, for an eager run
     notes: list[str] = field(default_factory=list)  # what the user should know of how it was found
     published: Published | None = None  # how its weights are stored, where its config says that they are quantised
+    trained_at: tuple[tuple[int, ...], ...] = ()  # (height, width) or (shorter side,) that its published weights are for
+
+    def notes_for(self, arguments: Inputs) -> list[str]:
+        """The notes, and whether its weights were trained on images of another size than these."""
+        images = [each for each in (*arguments.args, *arguments.kwargs.values()) if isinstance(each, torch.Tensor)]
+        size = next((tuple(image.shape[-2:]) for image in images if image.dim() >= 4), None)
+        if size is None or not self.trained_at or any(_fits(size, known) for known in self.trained_at):
+            return self.notes
+        known = " or ".join(_size_text(each) for each in self.trained_at)
+        flag = f"--image-size {self.trained_at[0][0]}"
+        return [*self.notes, f"the images are {_size_text(size)}; the published weights are for {known} ({flag})"]
+
+
+def _fits(size: tuple[int, ...], known: tuple[int, ...]) -> bool:
+    return size == known if len(known) > 1 else min(size) == known[0]
+
+
+def _size_text(size: tuple[int, ...]) -> str:
+    return "x".join(map(str, size)) if len(size) > 1 else f"a shorter side of {size[0]}"
 
 
 _PLAIN = Options()

@@ -106,11 +106,28 @@ def find(spec: str, request: Options, status: Callable[[str], None]) -> Source |
         owned=True,
         cacheable=True,
         dependencies=dependencies(),
+        trained_at=_trained_at(spec),
         with_data=lambda: build(spec, with_data=True),
     )
     if "quantize" in inspect.signature(_models().get_model_builder(spec)).parameters:
         source.notes.append("float weights, as torchvision builds it by default: it is quantised with quantize=True")
     return source
+
+
+def _trained_at(name: str) -> tuple[tuple[int, ...], ...]:
+    """The image sizes that its weights are used at, the default weights' first; none where any will do."""
+    sizes: dict[tuple[int, ...], None] = {}
+    weights = _models().get_model_weights(name)
+    for each in sorted(weights, key=lambda each: each is not weights.DEFAULT):
+        said = getattr(each.transforms, "keywords", {})
+        side = said.get("crop_size")
+        if isinstance(side, int):
+            sizes[side, side] = None
+        elif side is not None:
+            sizes[tuple(side)] = None
+        elif isinstance(said.get("resize_size"), int):
+            sizes[(said["resize_size"],)] = None
+    return tuple(sizes)
 
 
 def _options(builder: Any) -> dict[str, Any]:

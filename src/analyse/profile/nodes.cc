@@ -146,12 +146,14 @@ Profile make_profile(const Graph& graph, const ProfileOptions& options) {
   profile.views_ = std::make_shared<Profile::Views>();
   profile.graph = &graph;
   profile.options = options;
-  profile.costs = estimate(graph, options.convention);
+  profile.experts = Experts(graph, options.routing);
+  profile.costs = estimate(graph, options.convention, profile.experts);
   add_times(graph, profile.costs);
   assess_roofline(graph, profile);
   for (const OpCost& cost : profile.costs) profile.totals += cost;
   profile.parameters = all_parameters(graph);
   profile.diagnostics = graph.diagnostics;
+  assess_experts(profile);
   assess_coverage(graph, profile);
   return profile;
 }

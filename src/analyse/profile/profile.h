@@ -137,6 +137,7 @@ struct ProfileOptions {
   // Whose roofline to take; nullptr: that of the device measured on, where it is known.
   DevicePointer hardware{};
   Float32 float32 = Float32::kTorch;
+  Routing routing{};            // of mixtures of experts
   bool ridge_is_given = false;  // the user's own ridge: the device's does not replace it
 };
 
@@ -164,6 +165,7 @@ class Profile {
   Metrics totals;
   Parameters parameters;
   std::vector<OpCost> costs;  // by op
+  Experts experts;            // of a mixture of experts
   Coverage coverage;
   RooflineSummary roofline;             // on the device, where one is named
   std::vector<Diagnostic> diagnostics;  // the capture's, and one per unknown op
@@ -198,6 +200,9 @@ inline Costs costs_of(const Profile& profile, const Metrics& sums, const Paramet
           .is_measured = !profile.graph->measurement.empty(),
           .has_device = profile.roofline.device != nullptr};
 }
+
+// "5.5" of "5.5 of 8 experts"; "2" where it is whole.
+std::string format_experts(double count);
 
 // Costs every op, and sums them up.
 Profile make_profile(const Graph& graph, const ProfileOptions& options = {});

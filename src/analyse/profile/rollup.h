@@ -39,6 +39,8 @@ void assess_roofline(const Graph& graph, Profile& profile);
 void set_roofline(OpCost& cost, const RooflineTime& time, const ProfileOptions& options);
 // Coverage, and a diagnostic for each kind of op that is unknown.
 void assess_coverage(const Graph& graph, Profile& profile);
+// A note for what is assumed of experts.
+void assess_experts(Profile& profile);
 
 std::vector<ModuleRow> module_rows(const Profile& profile);
 // By module: its row.

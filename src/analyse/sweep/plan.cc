@@ -222,7 +222,7 @@ void Sweep::capture_all(std::span<const SweepPlace> places, const SweepCapture& 
       if (result_.model.empty())
         result_.model = graph->capture.model, result_.source = graph->capture.source,
         result_.inputs = inputs_text(*graph);
-      known.sample = sample_of(*graph, result_.options.profile.convention);
+      known.sample = sample_of(*graph, result_.options.profile);
       known.point.state = SweepState::kCaptured;
       known.point.figures = figures_of(*known.sample, result_.options.profile);
     }

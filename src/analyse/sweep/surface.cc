@@ -109,9 +109,9 @@ bool same_ops(std::span<const SweepSample* const> samples) {
 
 }  // namespace
 
-SweepSample sample_of(const Graph& graph, Convention convention) {
+SweepSample sample_of(const Graph& graph, const ProfileOptions& options) {
   SweepSample sample;
-  const auto costs = estimate(graph, convention);
+  const auto costs = estimate(graph, options.convention, Experts(graph, options.routing));
   const auto splits = memory_splits(graph, memory_pieces(graph));
   sample.numbers.reserve(graph.ops.size() * kOpNumbers + kParameterNumbers);
   const auto add = [&](const auto& counts) {

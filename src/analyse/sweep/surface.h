@@ -36,7 +36,7 @@ struct SweepSample {
   std::vector<SweptOp> ops;
   std::vector<std::uint64_t> numbers;
 };
-SweepSample sample_of(const Graph& graph, Convention convention);
+SweepSample sample_of(const Graph& graph, const ProfileOptions& options);
 
 struct SweepFigures {
   Metrics totals{};

@@ -163,7 +163,7 @@ class Search {
       if (graph == nullptr) return;
       answer_.model = graph->capture.model, answer_.source = graph->capture.source;
       const Profile profile = make_profile(*graph, options_);
-      FitPoint point{value(steps), figures_of(sample_of(*graph, options_.convention), options_), ""};
+      FitPoint point{value(steps), figures_of(sample_of(*graph, options_), options_), ""};
       if (const OpId op = profile.memory().peak_op; op != kNone)
         point.peak_at = profile.layers()[profile.layer_of()[op]].name;
       found->second.point = std::move(point), found->second.inputs = inputs_text(*graph);

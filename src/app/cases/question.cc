@@ -198,6 +198,7 @@ std::vector<ProfileOptions> profile_options_by_device(const CostRequest& request
   options.ridge_is_given = !request.ridge.empty();
   if (options.ridge_is_given) options.ridge = parse_number("--ridge", request.ridge);
   options.float32 = float32_from_name(request.float32);
+  options.routing = routing_from_text(request.routing, where("--routing", "routing", voice));
   options.partition.strategy = strategy_from_name(request.partition);
   if (!request.fast_memory.empty()) {
     options.partition.fast_memory =

@@ -81,10 +81,10 @@ void name_apart(std::vector<LoadedModel>& models);
 ModelComparison compare(std::vector<LoadedModel> models, const std::vector<ProfileOptions>& by_device);
 
 // What a profile depends on beside the model, as it was written: how FLOPs are counted, the device or its
-// ridge, and how subgraphs are made.
+// ridge, where tokens go in a mixture of experts, and how subgraphs are made.
 struct CostRequest {
   std::string convention = "opscope", ridge{}, partition = "fused", fast_memory{};
-  std::string hardware{}, float32 = "torch";
+  std::string hardware{}, float32 = "torch", routing = "balanced";
 };
 
 // Throws Error for what is not known, or a number that is none; for several devices too.

@@ -24,9 +24,9 @@ struct CostKey {
   std::string_view key;
   std::string CostRequest::*text;
 };
-constexpr std::array kCosts{CostKey{"convention", &CostRequest::convention},
-                            CostKey{"hardware", &CostRequest::hardware},
-                            CostKey{"float32", &CostRequest::float32}};
+constexpr std::array kCosts{
+    CostKey{"convention", &CostRequest::convention}, CostKey{"hardware", &CostRequest::hardware},
+    CostKey{"float32", &CostRequest::float32}, CostKey{"routing", &CostRequest::routing}};
 
 // What a budget does not say: it is this machine's, it shows more and costs the same, or, whether to run code
 // that comes with a model, it is for whoever runs opscope to say.

@@ -50,6 +50,7 @@ constexpr std::array kValueWords{
     ValueWords{"--format", "sweep", "* svg png pdf"},
     ValueWords{"--level", "", "", names<Level::kSubgraph>},
     ValueWords{"--partition", "", "", names<Strategy::kFused>},
+    ValueWords{"--routing", "", "balanced worst"},
     ValueWords{"--against", "fuse", "inductor inductor-max"},
     ValueWords{"--by", "compare", "type module"},
     ValueWords{"KIND", "plot", "roofline types icicle flame memory"},

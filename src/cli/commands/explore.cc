@@ -147,7 +147,7 @@ std::string as_text(const Profile& profile, const std::vector<OpId>& ops) {
     if (!out.empty()) out += "\n";
     out.append("op " + std::to_string(op) + "  ")
         .append(printable(profile.layers()[profile.layer_of()[op]].name));
-    out += "\n" + explain(*profile.graph, op);
+    out += "\n" + explain(*profile.graph, op, profile.experts);
     if (!out.ends_with('\n')) out += '\n';
   }
   return out;
@@ -168,7 +168,7 @@ Table as_table(const Profile& profile, const std::vector<OpId>& ops) {
       {listed("flops", Align::kRight), cost(&OpCost::flops)},
       {listed("memory_bytes", Align::kRight), cost([](const OpCost& c) { return c.traffic.total(); })},
       {listed("confidence"), cost([](const OpCost& c) { return name(c.confidence); })},
-      {listed("explanation"), [&](OpId op) { return one_line(explain(graph, op)); }}};
+      {listed("explanation"), [&](OpId op) { return one_line(explain(graph, op, profile.experts)); }}};
   return table_of(columns, ops).called("ops");
 }
 
@@ -179,10 +179,10 @@ int run_explain(ExplainFlags flags) {
                 "opscope explain MODEL NODE, where NODE is an op's index, a layer, a module or an op type");
   TextOptions text;
   const AskedGraph asked(flags, text.notes);
-  const Convention convention = convention_from_name(flags.cost.convention);
+  const ProfileOptions options = profile_options(flags.cost);
   const Output output(flags, text);
   const Graph graph = asked.load();
-  const Profile profile = make_profile(graph, {convention, 10});
+  const Profile profile = make_profile(graph, options);
   const auto ops = find_node(profile, flags.node);
   output.write(output.format() == Format::kText ? as_text(profile, ops)
                                                 : to_format(as_table(profile, ops), output.format(), text));
@@ -244,6 +244,7 @@ Action define_explain(CLI::App& app) {
   add_value(app, "NODE", flags->node, "",
             "What to explain: an op's index, a layer's name, a module's path or an op type");
   add_convention_flag(app, flags->cost.convention);
+  add_routing_flag(app, flags->cost.routing);
   add_result_flags(app, *flags);
   return [flags] { return run_explain(*flags); };
 }

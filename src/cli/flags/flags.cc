@@ -72,6 +72,12 @@ void add_convention_flag(CLI::App& app, std::string& convention) {
   add_value(app, "--convention", convention, "NAME", "How FLOPs are counted: opscope, macs, torch or fvcore");
 }
 
+void add_routing_flag(CLI::App& app, std::string& routing) {
+  add_value(app, "--routing", routing, "NAME",
+            "Experts of a layer that the tokens reach, so whose weights are read: balanced (the expected "
+            "number), worst (as many as possible), or a number");
+}
+
 void add_cost_flags(CLI::App& app, CostRequest& request) {
   add_convention_flag(app, request.convention);
   add_value(
@@ -83,6 +89,7 @@ void add_cost_flags(CLI::App& app, CostRequest& request) {
   add_value(app, "--float32", request.float32, "NAME",
             "Precision of float32 products on the device: torch (TF32 for convolutions only, PyTorch's "
             "default), tf32 (wherever possible) or ieee (never)");
+  add_routing_flag(app, request.routing);
   add_value(app, "--partition", request.partition, "NAME",
             "How ops are grouped into subgraphs: none (one op each), layer (one leaf module each) or "
             "fused (one fused kernel each; default)");

@@ -35,6 +35,7 @@ void add_result_flags(CLI::App& app, CommandFlags& flags, const std::string& for
 void add_report_flags(CLI::App& app, CommandFlags& flags, const std::string& verbose,
                       const std::string& formats = "");
 void add_convention_flag(CLI::App& app, std::string& convention);
+void add_routing_flag(CLI::App& app, std::string& routing);
 
 // The number of a flag, where it was given.
 template <class T>

@@ -168,7 +168,7 @@ struct Details {
 
   void formula(OpId op) {
     blank();
-    for (const std::string& line : explained_lines(graph, op)) {
+    for (const std::string& line : explained_lines(profile, op)) {
       const auto words = std::min(line.find_first_not_of(' '), line.size());
       say(line.substr(words), Ink::kQuiet, words > 0 ? 2 : 0);
     }

@@ -332,7 +332,7 @@ struct Data {
     std::ranges::stable_sort(ops, std::greater{}, cost);
     std::vector<std::string> texts;
     for (const OpId op : ops)
-      if (texts.size() < kMostFormulas && cost(op)) texts.push_back(explain(graph, op));
+      if (texts.size() < kMostFormulas && cost(op)) texts.push_back(explain(graph, op, profile.experts));
     return texts;
   }
 };

@@ -237,7 +237,8 @@ struct ExploreWriter {
       node_or_null("freed_after", result.piece.held.freed);
     });
     json.objects("ops", view.ops_of(node), [&](OpId op) {
-      json.fields("index", op, "op", graph.op_name(graph.ops[op]), "explanation", explain(graph, op));
+      json.fields("index", op, "op", graph.op_name(graph.ops[op]), "explanation",
+                  explain(graph, op, view.profile->experts));
     });
   }
 

@@ -49,7 +49,7 @@ std::string subgraphs_text(const std::vector<SubgraphId>& ids);
 // Words into lines of at most `width`, those after the first indented; long words lose their middle.
 std::vector<std::string> wrapped_words(std::string_view text, int width, int indent = 0);
 std::string created_text(const GraphView& view);  // "Created 12 subgraphs from 71 nodes"
-std::vector<std::string> explained_lines(const Graph& graph, OpId op);  // how its numbers come about
+std::vector<std::string> explained_lines(const Profile& profile, OpId op);  // how its numbers come about
 Style style_of(Bottleneck bound);
 // Nodes of the view that a subgraph's ops are in, ascending.
 std::vector<std::uint32_t> nodes_of_subgraph(const GraphView& view, SubgraphId subgraph);

@@ -235,7 +235,7 @@ struct NodeReport {
     const auto ops = view.ops_of(node);
     const std::size_t shown = options.verbose ? ops.size() : std::min(ops.size(), kOpsShown);
     for (const OpId op : ops.first(shown))
-      section.entries.push_back({fmt::format("op {}", op), explained_lines(graph, op)});
+      section.entries.push_back({fmt::format("op {}", op), explained_lines(*view.profile, op)});
     if (shown < ops.size())
       section.remarks.push_back(
           fmt::format("the first {} of {} ops: --verbose shows all", shown, ops.size()));

@@ -224,9 +224,9 @@ std::string subgraphs_text(const std::vector<SubgraphId>& ids) {
   return shown == ids.size() ? list : fmt::format("{} and {} more", list, ids.size() - shown);
 }
 
-std::vector<std::string> explained_lines(const Graph& graph, OpId op) {
+std::vector<std::string> explained_lines(const Profile& profile, OpId op) {
   std::vector<std::string> lines;
-  const std::string text = explain(graph, op);
+  const std::string text = explain(*profile.graph, op, profile.experts);
   for (std::size_t begin = 0; begin < text.size(); begin += lines.back().size() + 1)
     lines.push_back(text.substr(begin, text.find('\n', begin) - begin));
   return lines;

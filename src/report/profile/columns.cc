@@ -136,7 +136,7 @@ Columns<ValueId> value_columns(const Graph& graph) {
 }
 
 Cell outputs_cell(const Graph& graph, const ModuleRow& row) {
-  constexpr std::size_t kShown = 2;
+  constexpr std::size_t kShown = 4;
   if (row.outputs.size() < 2) return shape_cell(graph, row.output);
   std::vector<std::string> shapes;
   for (const ValueId id : row.outputs.first(std::min(kShown, row.outputs.size())))

@@ -109,6 +109,7 @@ struct ProfileWriter {
       });
     };
     part("totals", [&] { totals(); });
+    part_if(!profile.experts.facts().empty(), "experts", [&] { experts(); });
     part("inputs", [&] { values("inputs", graph.inputs); });
     part("outputs", [&] { values("outputs", graph.outputs); });
     part("capture", [&] { capture(); });
@@ -147,11 +148,32 @@ struct ProfileWriter {
     json.object("totals", [&] {
       write_fields(json, parameter_columns<ModuleRow>(), ModuleRow{.parameters = profile.parameters});
       json.fields("param_bytes", profile.parameters.bytes, "buffer_bytes", profile.parameters.buffer_bytes);
+      if (const auto active = profile.experts.facts().active_parameters)
+        json.field("active_parameters", *active);
       metrics(profile.totals);
       json.field("layers", [&] { return profile.layers().size(); });
       json.field("modules", graph.modules.size());
       json.field("subgraphs", [&] { return profile.partition().subgraphs.size(); });
       json.field("peak_memory_bytes", [&] { return profile.memory().peak_memory_bytes(); });
+    });
+  }
+
+  void experts() {
+    const ExpertFacts& facts = profile.experts.facts();
+    const Routing& routing = profile.experts.routing();
+    json.object("experts", [&] {
+      json.fields("routing", text(routing), "params", facts.parameters, "param_bytes", facts.bytes);
+      json.field("active_parameters", facts.active_parameters);
+      json.field("active_parameters_without_embedding", facts.active_without_embedding);
+      json.objects("layers", facts.layers, [&](const ExpertLayer& layer) {
+        const Choice& choice = layer.choice;
+        json.fields("module", graph.path(graph.modules[layer.module]), "experts", choice.experts);
+        json.fields("chosen", choice.chosen, "tokens", choice.tokens, "params", layer.parameters);
+        json.fields("param_bytes", layer.bytes, "reads_all", layer.is_dense);
+        json.fields("read", layer.is_dense ? static_cast<double>(choice.experts) : choice.reached(routing));
+        json.fields("least", layer.is_dense ? choice.experts : choice.least());
+        json.fields("most", layer.is_dense ? choice.experts : choice.most());
+      });
     });
   }
 

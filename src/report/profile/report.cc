@@ -30,7 +30,7 @@ Document make_document(const Profile& profile, const TextOptions& options) {
 constexpr std::size_t kNotesShown = 4;
 constexpr std::size_t kInputsShown = 4;
 
-std::string input_text(const Graph& graph, ValueId id) {
+std::string tensor_text(const Graph& graph, ValueId id) {
   const std::string_view label = graph.text(graph.values[id].name);
   return fmt::format("{}{}{} {}", label, label.empty() ? "" : ": ", shape_text(graph, id),
                      name(graph.values[id].dtype));
@@ -49,15 +49,15 @@ std::string group_text(const Graph& graph, std::span<const ValueId> group) {
   return fmt::format("{}: {} tensors, {}", root_of(graph, group.front()), group.size(), format_bytes(bytes));
 }
 
-// One text an input; what is more than two tensors of one structure is told as one.
-std::vector<std::string> input_texts(const Graph& graph) {
+// What is more than two tensors of one structure is told as one.
+std::vector<std::string> tensor_texts(const Graph& graph, std::span<const ValueId> rest) {
   std::vector<std::string> texts;
-  for (auto rest = std::span<const ValueId>(graph.inputs); !rest.empty();) {
+  while (!rest.empty()) {
     const std::string_view root = root_of(graph, rest[0]);
     std::size_t count = 1;
     while (count < rest.size() && !root.empty() && root_of(graph, rest[count]) == root) ++count;
     if (count > 2) texts.push_back(group_text(graph, rest.first(count)));
-    for (std::size_t i = 0; i < count && count <= 2; ++i) texts.push_back(input_text(graph, rest[i]));
+    for (std::size_t i = 0; i < count && count <= 2; ++i) texts.push_back(tensor_text(graph, rest[i]));
     rest = rest.subspan(count);
   }
   return texts;
@@ -138,6 +138,8 @@ void add_breaks(const Graph& graph, bool all, bool verbose, std::vector<std::str
 
 }  // namespace
 
+std::vector<std::string> output_texts(const Graph& graph) { return tensor_texts(graph, graph.outputs); }
+
 std::vector<std::string> break_lines(const std::vector<Break>& breaks, bool in_several, bool verbose) {
   std::vector<std::vector<std::size_t>> groups;  // of those that are told together, from 1
   for (std::size_t i = 0; i < breaks.size(); ++i) {
@@ -168,7 +170,7 @@ std::uint64_t slow_path_ops(const CaptureInfo& capture) {
 std::vector<Cell> model_cells(const Graph& graph) {
   std::vector<Cell> cells{{model_name(graph), Style::kStrong}};
   if (!graph.capture.source.empty()) cells.push_back({graph.capture.source});
-  const std::vector<std::string> inputs = input_texts(graph);
+  const std::vector<std::string> inputs = tensor_texts(graph, graph.inputs);
   for (std::size_t i = 0; i < inputs.size() && i < kInputsShown; ++i) cells.push_back({inputs[i]});
   if (inputs.size() > kInputsShown)
     cells.push_back({std::to_string(inputs.size() - kInputsShown) + " more inputs"});

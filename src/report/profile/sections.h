@@ -18,6 +18,8 @@ std::vector<Cell> header_cells(const Profile& profile);
 // all_breaks: a line for each graph break, also where not everything was asked for.
 std::vector<std::string> note_lines(const Profile& profile, const TextOptions& options,
                                     bool all_breaks = false);
+// "scores: 5x4 float32", one text an output; what is more than two tensors of one structure is told as one.
+std::vector<std::string> output_texts(const Graph& graph);
 // The tree of modules, or the pieces that were asked for.
 Section pieces_section(const Profile& profile, const TextOptions& options);
 Section tree_section(const Profile& profile, const TextOptions& options);

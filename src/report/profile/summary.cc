@@ -26,6 +26,30 @@ std::string parameter_detail(const Parameters& parameters) {
                                                    format_params(frozen) + " not");
 }
 
+// "of a token: 2 of 8 experts in 32 layers; 12.7G without embedding tables"
+std::string active_detail(const ExpertFacts& facts) {
+  const ExpertKind kind = facts.kinds().front();
+  std::string text = fmt::format("used by a token: {} of {} experts in {}", format_exact(kind.choice.chosen),
+                                 format_exact(kind.choice.experts), plural(kind.layers, "layer"));
+  if (facts.active_without_embedding != facts.active_parameters)
+    text += fmt::format("; {} without embedding tables", format_params(*facts.active_without_embedding));
+  return text;
+}
+
+// "5.5 of 8 read in a layer, 2 to 8 possible (--routing); 90.2GB in all"
+std::string reach_detail(const Profile& profile) {
+  const ExpertFacts& facts = profile.experts.facts();
+  const ExpertKind kind = facts.kinds().front();
+  const Choice& choice = kind.choice;
+  std::string text = fmt::format("of {} read in a layer", format_exact(choice.experts));
+  if (kind.is_dense) return text + ": the model multiplies by all";
+  text += fmt::format(" by {} tokens", format_exact(choice.tokens));
+  if (choice.tokens == Count{1}) text.pop_back();
+  if (choice.is_certain()) return text;
+  return text + fmt::format(", routing {}; {} to {} possible", opscope::text(profile.experts.routing()),
+                            format_exact(choice.least()), format_exact(choice.most()));
+}
+
 std::string flops_detail(const Profile& profile) {
   static constexpr std::array<std::string_view, 4> kOthers{
       "", "one per MAC and nothing else (--convention macs)",
@@ -185,6 +209,14 @@ Section summary_section(const Profile& profile) {
   const Metrics& totals = profile.totals;
   const Parameters& parameters = profile.parameters;
   add("Parameters", format_params(parameters.total), parameter_detail(parameters));
+  if (const ExpertFacts& facts = profile.experts.facts(); !facts.empty()) {
+    if (facts.active_parameters) add("Active", format_params(*facts.active_parameters), active_detail(facts));
+    const ExpertKind kind = facts.kinds().front();
+    add("Experts",
+        kind.is_dense ? format_exact(kind.choice.experts)
+                      : format_experts(kind.choice.reached(profile.experts.routing())),
+        reach_detail(profile));
+  }
   add("Buffers", format_params(parameters.buffers),
       parameters.buffers ? format_bytes(parameters.buffer_bytes) : "");
   add("MACs", format_count(totals.work.macs), "");
@@ -195,6 +227,8 @@ Section summary_section(const Profile& profile) {
   if (is_measured(profile)) add("Time", format_time(totals.time_seconds()), time_detail(profile));
   add("Ops", std::to_string(totals.ops),
       "in " + plural(profile.layers().size(), "layer") + " of " + plural(profile.modules().size(), "module"));
+  if (const auto outputs = output_texts(*profile.graph); outputs.size() > 1)
+    add("Outputs", std::to_string(profile.graph->outputs.size()), join(outputs));
   add("Subgraphs", std::to_string(profile.partition().subgraphs.size()),
       subgraph_detail(profile.partition()));
   return section;
