@@ -39,6 +39,7 @@ struct CaptureRequest {
   Shape image_size;  // one side, or height and width
   std::vector<NamedInput> inputs;
   std::string phase, task;
+  bool last_logits = false;
   Sizes limits;                         // upper bounds of data-dependent sizes: nms=100
   Answers assume;                       // conditions on data: model.py:42=true
   std::optional<std::int64_t> max_ops;  // after which a capture is stopped
