@@ -23,13 +23,14 @@ using Nodes = std::vector<std::int64_t>;
 // The memory of decode steps over a batch and a context, moment by moment.
 class MemoryFit {
  public:
-  // nullopt where the steps are not of the same moments.
+  // Of one batch it is over the context alone. nullopt where the steps are not of the same moments.
   static std::optional<MemoryFit> of(const Nodes& batches, const Nodes& tokens,
                                      const std::vector<const ServedStep*>& steps) {
     for (const ServedStep* step : steps)
       if (step == nullptr || step->memory.size() != steps.front()->memory.size()) return std::nullopt;
     MemoryFit fit;
-    const Interpolation interpolation(Grid{batches, tokens});
+    fit.is_of_one_ = batches.size() == 1;
+    const Interpolation interpolation(fit.is_of_one_ ? Grid{tokens} : Grid{batches, tokens});
     std::set<std::vector<std::uint64_t>> seen;
     for (std::size_t i = 0; i < steps.front()->memory.size(); ++i) {
       std::vector<std::uint64_t> all;
@@ -48,7 +49,8 @@ class MemoryFit {
 
   std::optional<MemorySplit> at(std::int64_t batch, std::int64_t tokens) const {
     MemorySplit most;
-    const std::array place{batch, tokens};
+    const std::array whole{batch, tokens};
+    const auto place = std::span(whole).subspan(is_of_one_ ? 1 : 0);
     for (const auto& row : rows_) {
       MemorySplit split;
       for (std::size_t kind = 0; kind < kMemoryKinds; ++kind) {
@@ -62,6 +64,7 @@ class MemoryFit {
   }
 
  private:
+  bool is_of_one_ = false;
   std::vector<std::vector<Polynomial>> rows_;
 };
 

@@ -204,12 +204,14 @@ class Server {
   }
 
   void weigh(ServedStep& step) const {
-    const auto splits = memory_splits(graph_, memory_pieces(graph_));
+    auto pieces = memory_pieces(graph_);
+    const auto keep_most = [](MemorySplit& most, const MemorySplit& split) {
+      if (split.total() > most.total()) most = split;
+    };
+    for (const MemorySplit& split : memory_splits(graph_, pieces)) keep_most(step.eager_peak, split);
+    for (MemoryPiece& piece : pieces) end_in_region(piece);
+    const auto splits = memory_splits(graph_, pieces);
     for (OpId op = 0; op < graph_.ops.size(); ++op) {
-      const auto keep_most = [](MemorySplit& most, const MemorySplit& split) {
-        if (split.total() > most.total()) most = split;
-      };
-      keep_most(step.eager_peak, splits[op]);
       const Region* region = region_of(op);
       if ((region && op != region->last) || copied_cache(graph_, graph_.ops[op])) continue;
       MemorySplit split = splits[region ? (region->first == 0 ? 0 : region->first - 1) : op];
@@ -223,6 +225,20 @@ class Server {
   const Region* region_of(OpId op) const {
     const auto after = std::ranges::upper_bound(regions_, op, {}, &Region::first);
     return after != regions_.begin() && (after - 1)->has(op) ? &*(after - 1) : nullptr;
+  }
+
+  // What ops of a region make for each other is not there in a server, though Python may hold it for longer.
+  void end_in_region(MemoryPiece& piece) const {
+    if (piece.kind != MemoryKind::kActivations || piece.held.made == kNone || piece.returned) return;
+    const Region* region = region_of(piece.held.made);
+    if (region == nullptr || piece.value == kNone) return;
+    const auto results = graph_.outputs_of(graph_.ops[region->last]);
+    const Id storage = graph_.values[piece.value].storage;
+    const bool is_result = std::ranges::any_of(results, [&](ValueId id) {
+      return id != kNone && (id == piece.value || (storage != kNone && graph_.values[id].storage == storage));
+    });
+    if (!is_result && (piece.held.freed == kNone || piece.held.freed > region->last))
+      piece.held.freed = region->last;
   }
 
   ServedKernel kernel_of(std::span<const OpId> ops) const {
