@@ -33,6 +33,7 @@ class Finder {
     for (ScopeId scope = 0; scope < own.size(); ++scope) {
       if (own[scope].size() < 2) continue;
       auto region = phase_ == LlmPhase::kDecode ? latent(scope, own[scope]) : std::nullopt;
+      if (!region && phase_ == LlmPhase::kDecode) region = stored(own[scope]);
       if (!region) region = eager(own[scope]);
       if (region) regions.push_back(*std::move(region));
     }
@@ -104,6 +105,32 @@ class Finder {
     a.activations = value(result(*attends)).dtype;
     Region region{.first = *written + 1, .last = *attends, .kernels = absorbed_kernels(a), .absorbed = true};
     region.result_bytes = bytes_of(graph_, value(result(*attends)));
+    return region;
+  }
+
+  // A cache that is converted before a fused attention reads it: a server's reads it as it is stored.
+  std::optional<Region> stored(const std::vector<OpId>& own) const {
+    const auto attends = std::ranges::find_if(own, [&](OpId op) { return category(op) == Category::kAttention; });
+    if (attends == own.end()) return std::nullopt;
+    const auto written = std::find_if(std::make_reverse_iterator(attends), own.rend(),
+                                      [&](OpId op) { return writes_cache(op); });
+    if (written == own.rend()) return std::nullopt;
+    bool converts = false;
+    for (OpId op = *written + 1; op < *attends; ++op)
+      converts |= costs_[op].traffic.total() && std::ranges::any_of(reads(op), [&](ValueId id) { return is_cache(id); });
+    if (!converts) return std::nullopt;
+    const OpId op = *attends;
+    Region region{.first = *written + 1, .last = op};
+    ServedKernel kernel;
+    kernel.add(Category::kAttention, product_dtype(graph_, graph_.ops[op]), costs_[op].work);
+    kernel.flops = costs_[op].flops, kernel.confidence = costs_[op].confidence;
+    const auto inputs = reads(op);
+    if (!inputs.empty()) kernel.traffic.input_bytes = bytes_of(graph_, value(inputs.front()));
+    for (const OpId each : own)
+      for (const ValueId id : graph_.outputs_of(graph_.ops[each]))
+        if (each <= *written && is_cache(id)) kernel.traffic.input_bytes += bytes_of(graph_, value(id));
+    kernel.traffic.output_bytes = region.result_bytes = bytes_of(graph_, value(result(op)));
+    region.kernels.push_back(std::move(kernel));
     return region;
   }
 

@@ -29,6 +29,16 @@ void refuse_steps(const CaptureRequest& model, Voice voice) {
                                          : "prompt, generate and batch say them");
 }
 
+// The phases are our own: who asked for this page named none.
+void throw_first_problem(const PointSource& source) {
+  try {
+    source.throw_first_problem();
+  } catch (const Error& error) {
+    if (error.where() != "--phase" && error.where() != "phase") throw;
+    throw Error(error.what(), "", "name a class that generates, such as one ...ForCausalLM");
+  }
+}
+
 // The published weights, and the step of the phase.
 CaptureRequest step_of(const CaptureRequest& model, LlmPhase phase, std::int64_t batch, std::int64_t tokens) {
   CaptureRequest request = model;
@@ -52,7 +62,7 @@ LlmAnswer ask_llm(const LlmRequest& request, PointSource& source) {
                    [&](std::size_t, const Graph* graph, const std::string& why) { give(graph, why); });
   };
   auto answer = ask_llm(question_of(request), capture);
-  if (!answer) source.throw_first_problem();
+  if (!answer) throw_first_problem(source);
   OPSCOPE_CHECK(answer.has_value());
   return *std::move(answer);
 }

@@ -70,6 +70,9 @@ Section steps_section(const LlmAnswer& answer) {
   std::vector<ServedStep> steps = answer.prefills;
   steps.insert(steps.end(), answer.decodes.begin(), answer.decodes.end());
   Section section = titled_section("Steps", table_of(step_columns(), steps));
+  Confidence worst = Confidence::kExact;
+  for (const ServedStep& step : steps) worst = std::max(worst, step.served.confidence);
+  if (worst != Confidence::kExact) section.remarks.push_back(flops_legend(worst));
   const ServedStep& decode = answer.decodes.front();
   if (decode.is_absorbed)
     section.remarks.push_back(fmt::format(
