@@ -90,7 +90,9 @@ std::string weight_dtypes(const Graph& graph) {
   for (const Owned& owned : graph.owned) {
     const Value& value = graph.values[owned.value];
     if (value.kind != ValueKind::kParameter || !seen.insert(owned.value).second) continue;
-    bytes[name(value.dtype)] += bytes_of(graph, value), total += bytes_of(graph, value);
+    const StoredForm* form = graph.stored_form(value);
+    const std::string_view held = form ? graph.text(form->scheme) : name(value.dtype);
+    bytes[held] += bytes_of(graph, value), total += bytes_of(graph, value);
   }
   std::vector<std::pair<Count, std::string_view>> sorted;
   for (const auto& [dtype, count] : bytes)
