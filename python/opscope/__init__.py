@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from opscope.questions.check import Check, check
     from opscope.questions.comparison import Comparison, compare
     from opscope.questions.diff import Diff, diff
+    from opscope.questions.llm import Llm, llm
     from opscope.questions.sweep import Fit, Sweep, fit, sweep
     from opscope.registry import MODEL_REGISTRY, register_model
     from opscope.results.profile import Profile, Row
@@ -65,6 +66,7 @@ _HOME = {
     "Graph": "api",
     "GraphPartitioner": "subgraphs.partitioners",
     "Inputs": "inputs",
+    "Llm": "questions.llm",
     "MODEL_REGISTRY": "registry",
     "PartitionReport": "subgraphs.partitioners",
     "Profile": "results.profile",
@@ -89,6 +91,7 @@ _HOME = {
     "generate_visualization": "results.visualization",
     "inputs_for": "api",
     "list_models": "api",
+    "llm": "questions.llm",
     "load": "api",
     "load_and_trace_model": "sources.discovery",
     "load_transformer_model": "sources.hf_models",

@@ -352,6 +352,25 @@ def fit(
     hardware: str = "",
 ) -> Fit: ...
 
+class Llm:
+    def to_format(self, format: str, *, width: int = 100, color: bool = False) -> str: ...
+    def draw(self, path: str) -> None: ...
+
+def llm(
+    request: CaptureRequest,
+    spec: str,
+    capture: Callable[[dict[str, Any]], Any],
+    *,
+    prompt: str = "",
+    generate: str = "",
+    batches: str = "",
+    reserve: str = "",
+    plot: bool = False,
+    convention: str = "opscope",
+    hardware: str = "",
+    float32: str = "torch",
+) -> Llm: ...
+
 class CaptureRequest:
     """What to capture, checked; its options are attributes."""
 

@@ -19,6 +19,7 @@ from opscope.engine.recipe.recipe import Recipe
 from opscope.engine.training import Training
 from opscope.errors import Error, error
 from opscope.inputs import Inputs, as_device, as_dtype, as_inputs, cast_inputs
+from opscope.inputs.config import positions_of
 from opscope.inputs.plan import InputPlan, plan_inputs
 from opscope.options import Options, takes_options
 from opscope.results.profile import Profile, Row, counted
@@ -297,6 +298,7 @@ class Tracing:
             call.explain(problem)
             raise
         call.add_notes(graph)
+        call.add_facts(graph)
         return graph, traced
 
     def _traced(self, tracer: str) -> tuple[Any, tracers.Traced | None]:
@@ -347,6 +349,9 @@ class Call:
         if self.plan is not None and self.plan.kv_cache is not None:
             graph.set_kv_cache(self.plan.kv_cache)
 
+    def add_facts(self, graph: Any) -> None:
+        graph.set_facts(positions=positions_of(self.source.model) or 0, published_dtype=self.source.published_dtype or "")
+
 
 def call_of(source: Source, inputs: Any, options: Options) -> Call:
     if inputs is not None:
@@ -390,7 +395,8 @@ def _given(source: Source, inputs: Any, options: Options) -> Inputs:
 
 def _in_dtype(source: Source, options: Options) -> torch.dtype | None:
     """The dtype asked for; weights that were made here take it."""
-    dtype = as_dtype(options.dtype)
+    asked = options.dtype if options.dtype != "published" else source.published_dtype
+    dtype = as_dtype(asked)
     if dtype is not None and dtype.is_floating_point and source.owned:
         source.model = source.model.to(dtype)
     return dtype

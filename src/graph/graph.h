@@ -257,6 +257,13 @@ struct PublishedStorage {
   std::vector<std::string> without{};  // modules that are not
 };
 
+// What the model's config says, where it has one.
+struct ModelFacts {
+  std::uint64_t positions = 0;  // tokens that its positions allow; 0: not known, or no limit
+  std::string published_dtype;  // of its weights; "": not known
+  bool is_known() const { return positions != 0 || !published_dtype.empty(); }
+};
+
 struct CaptureInfo {
   std::string model;              // "resnet18"
   std::string source;             // "torchvision 0.28.0"
@@ -267,6 +274,7 @@ struct CaptureInfo {
   std::vector<Dependency> dependencies;
   std::vector<Rung> rungs;  // of the hybrid ladder, in its order
   PublishedStorage published{};
+  ModelFacts facts{};
 };
 
 class Graph {

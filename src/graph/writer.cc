@@ -86,6 +86,10 @@ class Writer {
     section("slow_path", info.slow_path);
     section("dependencies", info.dependencies);
     section_unless_empty("rungs", info.rungs);
+    if (info.facts.is_known())
+      json_.inline_object("facts", [&] {
+        json_.fields("positions", info.facts.positions, "published_dtype", info.facts.published_dtype);
+      });
     published(info.published);
     json_.end_object();
   }

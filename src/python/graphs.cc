@@ -222,6 +222,12 @@ void bind_graph(py::module_& m) {
             graph.capture.seconds = seconds;
           },
           py::arg("model"), py::arg("source"), py::arg("torch"), py::arg("seconds"))
+      .def(
+          "set_facts",
+          [](Graph& graph, std::uint64_t positions, const std::string& published_dtype) {
+            graph.capture.facts = {positions, published_dtype};
+          },
+          py::kw_only(), py::arg("positions"), py::arg("published_dtype"))
       .def("add_dependency",
            [](Graph& graph, const std::string& path) {
              const auto stamp = file_stamp(path);

@@ -17,7 +17,7 @@ Count peak_of(std::int64_t batch) {
 
 FitAnswer fit_into(Count memory, std::int64_t limit = std::int64_t{1} << 40, Count reserve = {}) {
   FitQuestion question;
-  question.memory = memory, question.reserve = reserve;
+  question.memory = memory, question.reserve = {.by_default = false, .fixed = reserve};
   return find_fit(question, {}, [&](std::int64_t value, const auto& give) {
     if (value > limit) return give(nullptr, "no more than that");
     const Graph graph = attention_model(value, 50);
@@ -64,11 +64,12 @@ TEST(Fit, questions_from_words) {
   const FitQuestion plain = fit_question("", "24GiB", "", std::nullopt, nullptr);
   EXPECT_EQ(plain.variable, "batch");
   EXPECT_EQ(plain.memory, Count{std::uint64_t{24} << 30});
-  EXPECT_EQ(plain.reserve, Count{});
+  EXPECT_TRUE(plain.reserve.by_default);
+  EXPECT_EQ(plain.reserve.fixed, Count{});
   const DevicePointer device = load_device("l4", "test");
-  EXPECT_EQ(fit_question("seq-len", "", "", std::nullopt, device.get()).reserve,
-            Count{std::uint64_t{1} << 30});
-  EXPECT_EQ(fit_question("image-size", "1000", "10%", std::nullopt, nullptr).reserve, Count{100});
+  EXPECT_EQ(fit_question("seq-len", "", "", std::nullopt, device.get()).reserve.fixed, kContextBytes);
+  EXPECT_EQ(fit_question("image-size", "1000", "10%", std::nullopt, nullptr).reserve.fixed, Count{100});
+  EXPECT_FALSE(fit_question("image-size", "1000", "0", std::nullopt, nullptr).reserve.by_default);
   EXPECT_EQ(fit_question("image-size", "1000", "", std::nullopt, nullptr).step, 32);
   EXPECT_THROW(fit_question("", "", "", std::nullopt, nullptr), Error);
   EXPECT_THROW(fit_question("", "24 cows", "", std::nullopt, nullptr), Error);

@@ -93,7 +93,9 @@ def test_the_largest_batch_that_fits() -> None:
     found = opscope.fit("resnet18", memory="2GiB")
     assert found.limited_by == "memory"
     report = found.to_dict()
-    assert report["best"]["peak_memory_bytes"] <= 2 << 30 < report["next"]["peak_memory_bytes"]
+    assert report["best"]["needed_bytes"] <= 2 << 30 < report["next"]["needed_bytes"]
+    assert report["best"]["reserved_bytes"] > 0 and report["reserve"] == "default"
+    assert report["grows"] == "activations" and report["growth_bytes"] > 0
     assert report["next"]["value"] == found.largest + 1
     peak = opscope.sweep("resnet18", batch=[found.largest]).rows[0]["peak_memory_bytes"]
     assert peak == report["best"]["peak_memory_bytes"]
@@ -102,6 +104,11 @@ def test_the_largest_batch_that_fits() -> None:
 def test_fits_that_end_elsewhere() -> None:
     assert opscope.fit("bert-base-uncased", memory="64GiB", variable="seq_len").largest == 512
     assert opscope.fit("bert-base-uncased", memory="64GiB", variable="seq_len").limited_by == "model"
+    positions = opscope.fit("gpt2", memory="600MB", variable="seq_len", batch=1, dtype="bfloat16").to_dict()
+    assert positions["limited_by"] == "memory"
+    assert positions["second_limit"] == {"kind": "positions", "at": 1024}
+    memory = opscope.fit("bert-base-uncased", memory="64GiB", variable="seq_len").to_dict()["second_limit"]
+    assert memory["kind"] == "memory" and memory["at"] > 512
     nothing = opscope.fit("resnet18", memory="1MB")
     assert nothing.largest is None and nothing.limited_by == "nothing"
     trained = opscope.fit("resnet18", memory="2GiB", training=True, optimizer="adam").largest

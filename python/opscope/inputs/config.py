@@ -117,6 +117,14 @@ def most_tokens(config: Any, decoder: bool = False) -> tuple[int | None, str]:
     return value, name
 
 
+def positions_of(model: Any) -> int | None:
+    """How many tokens a transformers model's positions allow, its prompt and what it generates together."""
+    config = getattr(model, "config", None)
+    if not is_config(config):
+        return None
+    return most_tokens(text_config(config, decoder=True), decoder=True)[0]
+
+
 def size_pair(value: Any) -> tuple[int, int] | None:
     """An image size in any of the ways that configs and processors write one: height, width."""
     if isinstance(value, int):

@@ -84,9 +84,19 @@ def plan_inputs(source: Any, request: Options, dtype: torch.dtype | None = None)
         _from_spec(plan, with_reasons(source.default_inputs, model, source.name), signature, sizes)
     else:
         plan.parts, plan.notes = _worked_out(source, signature, sizes, request, plan)
+    if request.last_logits and request.phase != "decode":
+        _keep_last_logits(plan, signature, source.name)
     apply_named(plan.parts, request, signature, source.name)
     sizes.reject_unused(_override_hint(plan.parts))
     return plan
+
+
+def _keep_last_logits(plan: InputPlan, signature: Signature, name: str) -> None:
+    """As `generate` calls a model with its prompt: the other positions' logits are for losses."""
+    if "logits_to_keep" in signature.names:
+        plan.parts.append(Part("logits_to_keep", "of the last token only", value=1))
+    else:
+        plan.notes.append(f"{name} has no logits_to_keep: it computes the logits of every token")
 
 
 def _children(model: torch.nn.Module) -> str:

@@ -42,6 +42,7 @@ class Source:
     with_data: Callable[[], Any] | None = None  # builds it again with real weights, for an eager run
     notes: list[str] = field(default_factory=list)  # what the user should know of how it was found
     published: Published | None = None  # how its weights are stored, where its config says that they are quantised
+    published_dtype: str | None = None  # of its weights, where somebody published them
     trained_at: tuple[tuple[int, ...], ...] = ()  # (height, width) or (shorter side,) that its published weights are for
 
     def notes_for(self, arguments: Inputs) -> list[str]:

@@ -207,22 +207,25 @@ def _remote_builder(found: Found, class_name: str) -> Builder:
     return Builder(found.name, get_class_from_dynamic_module(model, place), config, remote=True, notes=[note])
 
 
-def _published_dtype(found: Found) -> str:
-    config = found.config
-    said = config.get("dtype") or config.get("torch_dtype") or (found.row.dtype if found.row is not None else None)
-    return str(said or "").removeprefix("torch.")
+def published_dtype(config: dict[str, Any]) -> str | None:
+    """The dtype that the weights were published in; a config of several parts may say it in the one that reads tokens."""
+    for part in (config, config.get("text_config") or {}):
+        dtype = part.get("dtype") or part.get("torch_dtype")
+        if isinstance(dtype, str) and dtype != "auto":
+            return dtype.removeprefix("torch.")
+    return None
 
 
 def _dtype_beside_quantised(found: Found, request: Options) -> torch.dtype | None:
     """Where linears are quantised, all else is in the dtype that the config says: there is no float32 form of it."""
     if request.dtype is not None or hf_quantised.published(found.config) is None:
         return None
-    dtype = getattr(torch, _published_dtype(found) or "bfloat16", None)
+    dtype = getattr(torch, published_dtype(found.config) or "bfloat16", None)
     return dtype if isinstance(dtype, torch.dtype) and dtype.is_floating_point else None
 
 
 def _notes(found: Found, request: Options) -> list[str]:
-    dtype = _published_dtype(found)
+    dtype = published_dtype(found.config)
     if _dtype_beside_quantised(found, request) is not None:
         return [f"what is not quantised is in {dtype or 'bfloat16'}, as published"]
     if dtype and dtype != "float32" and request.dtype is None:

@@ -73,6 +73,8 @@ def find(spec: str, request: Options, status: Callable[[str], None]) -> Source |
         return None
     status("importing transformers")
     builder = _builder(found, class_name, request)
+    from opscope.sources import hf_build
+
     status(f"building {found.name}")
     model = builder.build(with_data=request.tracer == "eager")
     files = [*_own_dependencies(), found.path] if found.path else dependencies()
@@ -89,6 +91,7 @@ def find(spec: str, request: Options, status: Callable[[str], None]) -> Source |
         with_data=lambda: builder.build(with_data=True),
         notes=[*found.notes, *builder.notes],
         published=hf_quantised.published(found.config),
+        published_dtype=hf_build.published_dtype(found.config),
     )
 
 

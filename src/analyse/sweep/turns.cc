@@ -163,7 +163,9 @@ class Search {
       if (graph == nullptr) return;
       answer_.model = graph->capture.model, answer_.source = graph->capture.source;
       const Profile profile = make_profile(*graph, options_);
-      FitPoint point{value(steps), figures_of(sample_of(*graph, options_), options_), ""};
+      positions_ = static_cast<std::int64_t>(graph->capture.facts.positions);
+      FitPoint point{value(steps), figures_of(sample_of(*graph, options_), options_), {}, ""};
+      point.need = memory_need(point.figures.at_peak, question_.reserve);
       if (const OpId op = profile.memory().peak_op; op != kNone)
         point.peak_at = profile.layers()[profile.layer_of()[op]].name;
       found->second.point = std::move(point), found->second.inputs = inputs_text(*graph);
@@ -173,24 +175,38 @@ class Search {
 
   bool fits(std::int64_t steps) {
     const auto& point = seen(steps).point;
-    return point && point->figures.peak_memory_bytes <= question_.available();
+    return point && point->need.total() <= question_.memory;
   }
 
   // The largest that a polynomial through captures says would fit; nullopt where there is none.
   std::optional<std::int64_t> guessed() {
-    const std::array<std::int64_t, 3> at{1, 2, 3};
-    std::vector<std::uint64_t> peaks;
-    for (const std::int64_t steps : at) {
+    for (const std::int64_t steps : {1, 2, 3})
       if (!fits(steps)) return std::nullopt;
-      peaks.push_back(seen(steps).point->figures.peak_memory_bytes.value());
+    return by_polynomial({1, 2, 3});
+  }
+
+  // The last that fits, by the kinds of memory at three captures' peaks.
+  std::optional<std::int64_t> by_polynomial(const std::array<std::int64_t, 3>& at) {
+    const Interpolation interpolation(Grid{{at.begin(), at.end()}});
+    std::vector<Polynomial> kinds;
+    for (std::size_t kind = 0; kind < kMemoryKinds; ++kind) {
+      std::vector<std::uint64_t> bytes;
+      for (const std::int64_t steps : at) bytes.push_back(seen(steps).point->figures.at_peak.bytes[kind].value());
+      auto fitted = interpolation.fit(bytes);
+      if (!fitted) return std::nullopt;
+      kinds.push_back(*std::move(fitted));
     }
-    const auto peak = Interpolation(Grid{{at.begin(), at.end()}}).fit(peaks);
-    if (!peak || peak->is_constant()) return std::nullopt;
-    std::int64_t low = 3, high = std::max<std::int64_t>(most_steps(), 4);
+    if (std::ranges::all_of(kinds, &Polynomial::is_constant)) return std::nullopt;
     const auto under = [&](std::int64_t steps) {
-      const auto bytes = peak->at(std::span(&steps, 1));
-      return bytes && Count{*bytes} <= question_.available();
+      MemorySplit split;
+      for (std::size_t kind = 0; kind < kMemoryKinds; ++kind) {
+        const auto bytes = kinds[kind].at(std::span(&steps, 1));
+        if (!bytes) return false;
+        split.bytes[kind] = *bytes;
+      }
+      return memory_need(split, question_.reserve).total() <= question_.memory;
     };
+    std::int64_t low = at.back(), high = std::max<std::int64_t>(most_steps(), at.back() + 1);
     while (high - low > 1) {
       const std::int64_t middle = low + (high - low) / 2;
       (under(middle) ? low : high) = middle;
@@ -206,7 +222,31 @@ class Search {
     if (end == FitAnswer::End::kUnlimited) return answer_;
     answer_.next = seen(good + 1).point;
     answer_.problem = seen(good + 1).problem, answer_.problem_at = value(good + 1);
+    if (end == FitAnswer::End::kMemory) say_what_grows();
+    if (end == FitAnswer::End::kMemory || end == FitAnswer::End::kModel) find_second(good, end);
     return answer_;
+  }
+
+  void say_what_grows() {
+    const MemorySplit &best = answer_.best->figures.at_peak, &next = answer_.next->figures.at_peak;
+    for (std::size_t k = 0; k < kMemoryKinds; ++k)
+      if (const Count more = next.bytes[k] - best.bytes[k]; more > answer_.growth)
+        answer_.grows = static_cast<MemoryKind>(k), answer_.growth = more;
+  }
+
+  // Past the memory's end: the positions, where the size is counted in them. Past the model's: the memory, by
+  // the captures that were made.
+  void find_second(std::int64_t good, FitAnswer::End end) {
+    const bool is_past = question_.variable == "past_len";
+    if (end == FitAnswer::End::kMemory) {
+      if (positions_ > 0 && (is_past || question_.variable == "seq_len"))
+        answer_.second = {FitSecond::Kind::kPositions, positions_ - (is_past ? 1 : 0)};
+      return;
+    }
+    if (good < 3 || !fits(good / 2) || !fits(good / 4)) return;
+    if (good / 4 == good / 2 || good / 2 == good) return;
+    if (const auto steps = by_polynomial({good / 4, good / 2, good}); steps && *steps + 1 < most_steps())
+      answer_.second = {FitSecond::Kind::kMemory, value(*steps)};
   }
 
   const FitQuestion& question_;
@@ -214,20 +254,17 @@ class Search {
   const FitCapture& capture_;
   FitAnswer answer_;
   std::map<std::int64_t, Seen> seen_;
+  std::int64_t positions_ = 0;  // of the model; 0: not known
 };
-
-Count parse_reserve(const std::string& text, Count whole) {
-  if (!text.ends_with('%')) return parse_bytes("--reserve", text);
-  const double share = number_from<double>(text.substr(0, text.size() - 1)).value_or(-1);
-  if (!(share >= 0 && share < 100))
-    throw Error("'" + text + "' is not a part of the memory", "--reserve", "for example 1GiB or 10%");
-  return Count{static_cast<std::uint64_t>(std::ceil(static_cast<double>(whole) * share / 100))};
-}
 
 }  // namespace
 
 std::string_view name(TurnKind kind) {
   return choices<TurnKind, TurnKind::kQuadratic>("ridge", "attention", "memory", "quadratic")[kind];
+}
+
+std::string_view name(FitSecond::Kind kind) {
+  return choices<FitSecond::Kind, FitSecond::Kind::kMemory>("unknown", "positions", "memory")[kind];
 }
 
 double turn_ratio(TurnKind kind, const SweepFigures& figures, std::optional<Count> memory) {
@@ -283,12 +320,7 @@ FitQuestion fit_question(std::string variable, const std::string& memory, const 
     question.memory = Count{static_cast<std::uint64_t>(device->memory_size->value)};
   else
     throw Error("how much memory is there?", "--memory", "for example --memory 24GiB, or --hardware l4");
-  if (!reserve.empty())
-    question.reserve = parse_reserve(reserve, question.memory);
-  else if (memory.empty())
-    question.reserve = Count{std::uint64_t{1} << 30};
-  if (question.reserve >= question.memory)
-    throw Error("the reserve is all of the memory", "--reserve", "for example 1GiB or 10%");
+  question.reserve = Reserve::from(reserve, question.memory, memory.empty());
   return question;
 }
 

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analyse/memory/need.h"
 #include "analyse/sweep/sweep.h"
 
 namespace opscope {
@@ -51,21 +52,33 @@ struct FitQuestion {
   std::string variable = "batch";
   std::int64_t first = 1, step = 1;  // the smallest value, and how far apart values are
   std::int64_t most = std::int64_t{1} << 20;
-  Count memory{}, reserve{};  // reserve: of it, for others
-
-  Count available() const { return memory - reserve; }
+  Count memory{};
+  Reserve reserve{.by_default = false};  // what allocator and driver take beside the tensors
 };
 
-// What is asked, from its words. Without `memory` it is the device's, of which 1 GiB is then kept for the
-// driver and the allocator's gaps unless `reserve` ("2GiB", "10%") says otherwise.
+// What is asked, from its words. Without `memory` it is the device's. `reserve` ("2GiB", "10%") is in place
+// of what allocator and driver need by default.
 FitQuestion fit_question(std::string variable, const std::string& memory, const std::string& reserve,
                          std::optional<std::int64_t> step, const Device* device);
 
 struct FitPoint {
   std::int64_t value = 0;
   SweepFigures figures;
+  MemoryNeed need{};    // of the peak, with what is kept beside the tensors
   std::string peak_at;  // the layer that runs then
 };
+
+// What would come next, were the first limit lifted.
+struct FitSecond {
+  enum class Kind : std::uint8_t {
+    kUnknown,
+    kPositions,  // the model's positions end at `at`
+    kMemory      // the memory would end at about `at`
+  };
+  Kind kind = Kind::kUnknown;
+  std::int64_t at = 0;  // the last value that is possible
+};
+std::string_view name(FitSecond::Kind kind);  // "unknown", "positions", "memory"
 
 struct FitAnswer {
   enum class End : std::uint8_t {
@@ -82,6 +95,10 @@ struct FitAnswer {
   std::int64_t problem_at = 0;
   std::string model, source, inputs;  // inputs: at the best value
   std::size_t captures = 0;
+  // What one step more adds to the peak where memory is the limit: the kind that grows most, and its bytes.
+  std::optional<MemoryKind> grows{};
+  Count growth{};  // of that kind, per step
+  FitSecond second{};
 };
 
 // The graph at a value; nullptr and why not.

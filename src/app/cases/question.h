@@ -14,6 +14,7 @@
 #include "analyse/check/budget.h"
 #include "analyse/compare/comparison.h"
 #include "analyse/diff/diff.h"
+#include "analyse/llm/llm.h"
 #include "analyse/profile/figures.h"
 #include "analyse/profile/profile.h"
 #include "analyse/sweep/sweep.h"
@@ -159,5 +160,16 @@ struct FitRequest {
 };
 
 FitAnswer fit(const FitRequest& request, PointSource& source);
+
+// A language model as it is served; numbers as they were written.
+struct LlmRequest {
+  CaptureRequest model;
+  std::string prompt{}, generate{}, batches{}, reserve{};  // "": 2048, 256, "1,8,32", the default
+  std::vector<ProfileOptions> devices{};
+  bool plot = false;
+  Voice voice = Voice::kFlags;
+};
+
+LlmAnswer ask_llm(const LlmRequest& request, PointSource& source);
 
 }  // namespace opscope

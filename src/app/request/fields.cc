@@ -21,6 +21,7 @@ namespace {
 
 using Request = CaptureRequest;
 
+constexpr std::string_view kPublishedDType = "published";
 constexpr std::array<std::string_view, 2> kPhases{"prefill", "decode"};
 constexpr std::array<std::string_view, 2> kKvCaches{"dynamic", "static"};
 constexpr std::array<std::string_view, 6> kKvDTypes{"fp8", "int8", "int4", "bfloat16", "float16", "float32"};
@@ -61,6 +62,8 @@ constexpr std::array kFields{
         "Dtype that the KV cache is stored in: fp8, int8, int4, bfloat16, ...", {.words = kKvDTypes}),
     row("kv_block", "--kv-block", &Request::kv_block, "N",
         "Tokens that the KV cache is allocated in, as servers page it, for example 16"),
+    row("last_logits", "--last-logits", &Request::last_logits, "",
+        "Compute the logits of the last token only, as generation does after its prompt"),
     row("limits", "--limit", &Request::limits, "NAME=N",
         "Upper bound of a data-dependent size, for example nms=100. Repeatable",
         {.example = "nms=100", .least = 0}),
@@ -75,7 +78,9 @@ constexpr std::array kFields{
          .list_help = "Sizes of a dynamic dimension of a .pt2 or ONNX file: batch=1,2,4. Repeatable"}),
     row("task", "--task", &Request::task, "TASK",
         "Task of a transformers or YOLO model, which decides its head: text-generation, segment, ..."),
-    row("dtype", "--dtype", &Request::dtype, "DTYPE", "Dtype of weights and inputs: float16, bfloat16, ...",
+    row("dtype", "--dtype", &Request::dtype, "DTYPE",
+        "Dtype of weights and inputs: float16, bfloat16, ...; published: the one that the weights were "
+        "published in",
         {.list_help = "Dtypes of weights and inputs: fp32,bf16"}),
     row("quantize", "--quantize", &Request::quantize, "SCHEME",
         "Price the weights of linears as stored by int8, int4, fp8, nf4, mxfp4, fp4, gptq or awq, with "
@@ -383,6 +388,7 @@ struct Check {
     if (field.key == "dtype" && std::ranges::find(schemes, text, &StorageScheme::name) != schemes.end())
       fail_storage(text, text);
     const auto is_torchs = [](DType dtype) { return dtype != DType::kUndefined && dtype <= DType::kBits8; };
+    if (text == kPublishedDType) return;
     if (const auto known = dtype_from_name(text); text.empty() || (known && is_torchs(*known))) return;
     std::vector<std::string_view> names;
     for (const DTypeInfo& row : kDTypes)

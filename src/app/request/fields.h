@@ -41,6 +41,7 @@ struct CaptureRequest {
   std::string phase, task;
   std::string kv_cache, kv_dtype;  // "": the model's own
   std::optional<std::int64_t> kv_capacity, kv_block;
+  bool last_logits = false;
   Sizes limits;                         // upper bounds of data-dependent sizes: nms=100
   Answers assume;                       // conditions on data: model.py:42=true
   std::optional<std::int64_t> max_ops;  // after which a capture is stopped

@@ -47,6 +47,7 @@ constexpr std::array kValueWords{
     ValueWords{"--format", "draw", "", names<PictureFormat::kHtml>},
     ValueWords{"--format", "memory", "* svg png pdf"},
     ValueWords{"--format", "plot", "svg png pdf txt json csv"},
+    ValueWords{"--format", "llm", "* svg png pdf"},
     ValueWords{"--format", "sweep", "* svg png pdf"},
     ValueWords{"--level", "", "", names<Level::kSubgraph>},
     ValueWords{"--partition", "", "", names<Strategy::kFused>},

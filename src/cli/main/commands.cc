@@ -11,7 +11,7 @@ namespace opscope {
 // Each in a file of cli/commands.
 using Define = Action(CLI::App& app);
 Define define_profile, define_explore, define_fuse, define_measure, define_read_trace, define_devices,
-    define_compare, define_reconcile, define_sweep, define_fit, define_diff, define_check, define_draw,
+    define_compare, define_reconcile, define_sweep, define_fit, define_llm, define_diff, define_check, define_draw,
     define_plot, define_trace, define_capture, define_explain, define_ops, define_list, define_cache,
     define_completion;
 
@@ -83,6 +83,13 @@ constexpr std::array kCommands{
             "  opscope fit bert-base-uncased --memory 16GiB --training --optimizer adam\n"
             "  opscope fit gpt2 --hardware l4 --variable seq-len --reserve 10%\n",
             define_fit},
+    Command{"llm",
+            "A language model as it is served: memory, KV cache, largest batch and context, TTFT, tokens/s",
+            "  opscope llm meta-llama/Llama-3.1-8B --hardware h200\n"
+            "  opscope llm Qwen/Qwen2.5-72B --hardware h200,l4 --prompt 8192 --generate 1024\n"
+            "  opscope llm mistralai/Mixtral-8x7B-v0.1 --hardware h200 --batch 1:64:x2 --format json\n"
+            "  opscope llm meta-llama/Llama-3.1-8B --hardware h200 --output llama.svg\n",
+            define_llm},
     Command{"diff",
             "What changed between two versions of a model: layers added, removed, changed, moved; cost",
             "  opscope diff resnet50 wide_resnet50_2\n"

@@ -141,11 +141,15 @@ class CaptureReader {
            need("slow_path", objects_in("capture.slow_path", to.slow_path)),
            need("dependencies", objects_in("capture.dependencies", to.dependencies)),
            may("rungs", objects_in("capture.rungs", to.rungs)),
-           may("published", [&](json::value it) { read(it, to.published); }));
+           may("published", [&](json::value it) { read(it, to.published); }),
+           may("facts", [&](json::value it) { read(it, to.facts); }));
   }
   void read(json::value item, PublishedStorage& to) {
     fields(item, need("method", to.method), may("scheme", to.scheme), may("only", texts_in(to.only)),
            may("without", texts_in(to.without)));
+  }
+  void read(json::value item, ModelFacts& to) {
+    fields(item, may("positions", to.positions), may("published_dtype", to.published_dtype));
   }
   void read(json::value item, SlowOp& to) { fields(item, need("op", to.op), need("count", to.count)); }
   void read(json::value item, Dependency& to) {

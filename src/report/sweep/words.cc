@@ -158,16 +158,21 @@ std::string verdict(const FitAnswer& answer) {
                              : answer.end == End::kNothing ? answer.next->value
                                                            : answer.best->value;
   std::string limit = binary_bytes(question.memory);
-  if (question.reserve) limit += " less " + binary_bytes(question.reserve) + " kept free";
+  if (!question.reserve.by_default && question.reserve.fixed)
+    limit += " less " + binary_bytes(question.reserve.fixed) + " kept free";
   return fmt::format(fmt::runtime(words_of(answer).verdict),
                      fmt::arg("size", spoken(question.variable) + " " + exact(value)),
                      fmt::arg("limit", limit), fmt::arg("problem", answer.problem));
 }
 
+// Beside the tensors.
+Count reserved(const FitPoint& point) { return point.need.allocator + point.need.fixed; }
+
 void write_point(JsonWriter& json, std::string_view key, const std::optional<FitPoint>& point) {
   if (!point) return json.key(key), json.null();
   json.object(key, [&] {
     json.fields("value", point->value, "peak_memory_bytes", point->figures.peak_memory_bytes);
+    json.fields("reserved_bytes", reserved(*point), "needed_bytes", point->need.total());
     write_fields(json, split_columns(), point->figures.at_peak);
     json.field("peak_at", point->peak_at);
   });
@@ -176,33 +181,44 @@ void write_point(JsonWriter& json, std::string_view key, const std::optional<Fit
 void write_answer(JsonWriter& json, const FitAnswer& answer) {
   begin_report(json);
   json.fields("model", answer.model, "source", answer.source, "variable", answer.question.variable);
-  json.fields("memory_bytes", answer.question.memory, "reserve_bytes", answer.question.reserve);
+  json.fields("memory_bytes", answer.question.memory, "reserve_bytes", answer.question.reserve.fixed);
+  json.field("reserve", answer.question.reserve.by_default ? "default" : "given");
   json.field("limited_by", words_of(answer).name);
   write_field(json, "largest", answer.best ? Cell(answer.best->value) : Cell());
   write_point(json, "best", answer.best);
   write_point(json, "next", answer.next);
+  json.key("grows");
+  answer.grows ? json.value(name(*answer.grows)) : json.null();
+  json.field("growth_bytes", answer.growth);
+  json.inline_object("second_limit", [&] {
+    json.field("kind", name(answer.second.kind));
+    write_field(json, "at", answer.second.at > 0 ? Cell(answer.second.at) : Cell());
+  });
   json.fields("problem", answer.problem, "verdict", verdict(answer), "captures", answer.captures);
 }
 
 // The largest that fits, and the next.
 Columns<FitPoint> point_columns(const FitAnswer& answer) {
   using Row = const FitPoint&;
-  const Count limit = answer.question.available();
+  const Count limit = answer.question.memory;
   const auto peak = [](Row point) { return point.figures.peak_memory_bytes; };
+  const auto needed = [](Row point) { return point.need.total(); };
   return {{{.title = answer.question.variable, .key = answer.question.variable},
            [](Row point) { return cell_of(Count{point.value}, Unit::kWhole, Style::kStrong); }},
           {{.key = "peak_memory_bytes"}, peak},
           {number("Peak"),
            [=](Row point) {
-             return Cell(format_bytes(peak(point)), peak(point) <= limit ? Style::kPlain : Style::kWarning);
+             return Cell(format_bytes(peak(point)), needed(point) <= limit ? Style::kPlain : Style::kWarning);
            }},
+          {number("Reserved", Unit::kBytes).quiet(), reserved},
+          {{.key = "reserved_bytes"}, reserved},
           {number("Of the memory"),
            [=](Row point) {
-             const Count used = peak(point);
+             const Count used = needed(point);
              return used <= limit ? Cell(format_bytes(limit - used) + " free", Style::kGood)
                                   : Cell(format_bytes(used - limit) + " too much", Style::kWarning);
            }},
-          {{.key = "fits"}, [=](Row point) { return peak(point) <= limit ? "yes" : "no"; }},
+          {{.key = "fits"}, [=](Row point) { return needed(point) <= limit ? "yes" : "no"; }},
           {keyed("peak_at", words("While", 12)), &FitPoint::peak_at}};
 }
 
@@ -211,6 +227,40 @@ std::vector<FitPoint> points_of(const FitAnswer& answer) {
   for (const auto* point : {&answer.best, &answer.next})
     if (*point) points.push_back(**point);
   return points;
+}
+
+// What one more adds, and the limit after this one.
+std::vector<std::string> next_lines(const FitAnswer& answer) {
+  const std::string variable = spoken(answer.question.variable);
+  std::vector<std::string> lines;
+  if (answer.end == End::kMemory && answer.grows)
+    lines.push_back(fmt::format("Next: {} {} needs {} more, {} of it {}", variable, exact(answer.next->value),
+                                format_bytes(answer.next->need.total() - answer.best->need.total()),
+                                format_bytes(answer.growth), title(*answer.grows)));
+  switch (answer.second.kind) {
+    case FitSecond::Kind::kPositions:
+      lines.push_back(fmt::format("With more memory, the model's positions end at {} {}", variable,
+                                  exact(answer.second.at)));
+      break;
+    case FitSecond::Kind::kMemory:
+      lines.push_back(fmt::format("If the model took more, memory would end at about {} {}", variable,
+                                  exact(answer.second.at)));
+      break;
+    case FitSecond::Kind::kUnknown:
+      if (answer.end == End::kMemory && answer.question.variable == "batch")
+        lines.push_back("With more memory no other limit is known: a batch ends with the memory");
+      break;
+  }
+  if (const auto& best = answer.best; best && best->figures.totals.roofline_time) {
+    const Metrics& totals = best->figures.totals;
+    const double share = ratio(totals.compute_bound_time, totals.roofline_time);
+    lines.push_back(fmt::format("At {} {} the roofline is {}, {} of it compute-bound: {}", variable,
+                                exact(best->value), format_time(totals.roofline_seconds()),
+                                format_percent(share, 1.0),
+                                share > 0.5 ? "more at once takes as much longer"
+                                            : "more at once would use the device better"));
+  }
+  return lines;
 }
 
 Document document_of(const FitAnswer& answer, const TextOptions& options) {
@@ -223,11 +273,13 @@ Document document_of(const FitAnswer& answer, const TextOptions& options) {
   Section section{"", table_of(point_columns(answer), points_of(answer)), {said}};
   if (const auto& shown = answer.best ? answer.best : answer.next)
     section.remarks.push_back("Its peak is " + split_text(shown->figures.at_peak));
+  for (std::string& line : next_lines(answer)) section.remarks.push_back(std::move(line));
   // Measured on a GPU: docs/sweep.md.
-  if (answer.end == End::kMemory && !answer.question.reserve)
-    section.remarks.push_back(
-        "This counts tensors only. The allocator's fragmentation and the driver need more: --reserve 10% "
-        "keeps memory free for them");
+  if (answer.question.reserve.by_default)
+    section.remarks.push_back(fmt::format(
+        "Reserved: {:.0f}% of what comes and goes, for the allocator's gaps{}; --reserve says another amount",
+        100 * kAllocatorShare,
+        answer.question.reserve.fixed ? ", and " + binary_bytes(answer.question.reserve.fixed) + " for the driver" : ""));
   document.sections.push_back(std::move(section));
   return document;
 }
