@@ -140,6 +140,7 @@ void bind_session(py::module_& m) {
   m.def("abstract_like", [](const at::Tensor& tensor, const std::string& device) {
     return engine::make_abstract(tensor.sizes(), tensor.strides(), tensor.scalar_type(), c10::Device(device));
   });
+  m.def("set_autograd_looks", [](bool looks) { return std::exchange(engine::autograd_looks, looks); });
   m.def("capturing", [] {
     const auto* recording = engine::Recording::current();
     return recording && !recording->muted;

@@ -189,6 +189,7 @@ void run_abstract(const Call& call, const Inputs& inputs, c10::DispatchKeySet be
   if (call.info.known_sizes && !differentiates && has_known_input(call)) return run_on_zeros(call);
   if (differentiates) {
     DepthGuard inside;
+    const AutogradLooks looks(call.recording.pretends && !call.info.composite);
     const auto keys = below.remove_backend(c10::BackendComponent::MetaBit) | c10::DispatchKeySet(kBackendKey);
     return call.op.redispatchBoxed(keys, &call.stack);
   }

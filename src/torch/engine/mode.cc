@@ -138,6 +138,7 @@ void on_mode(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* sta
   const auto below = keys & c10::DispatchKeySet(c10::DispatchKeySet::FULL_AFTER, kModeKey);
   auto* recording = Recording::current();
   if (!recording) return op.redispatchBoxed(below, stack);
+  const AutogradLooks no_longer(false);
   if (!recording->echo) return capture(recording, op, below, stack);
   if (recording->echo->answers()) return recording->echo->answer(op, *stack);
   recording->echo->keep(op, *stack, [&] { capture(recording, op, below, stack); });
