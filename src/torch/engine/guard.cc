@@ -23,9 +23,10 @@ at::CPUGeneratorImpl& default_generator() {
 // Whether there is one to pretend.
 bool ensure_device_guard(c10::DeviceType type) {
   if (type != c10::DeviceType::CUDA) return false;
-  auto& guard = c10::impl::device_guard_impl_registry[static_cast<std::size_t>(type)];
-  if (const auto* const own = guard.load(); own && own->deviceCount() > 0) return false;
   static const c10::impl::NoOpDeviceGuardImpl<c10::DeviceType::CUDA> nothing;
+  auto& guard = c10::impl::device_guard_impl_registry[static_cast<std::size_t>(type)];
+  const auto* const own = guard.load();
+  if (own && own != &nothing && own->deviceCount() > 0) return false;
   guard.store(&nothing);
   return true;
 }
