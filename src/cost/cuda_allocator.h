@@ -13,6 +13,7 @@ struct MemoryPiece;
 struct CudaAllocation {
   Count allocated_least{}, allocated_most{};  // torch.cuda.max_memory_allocated
   Count reserved{};                           // torch.cuda.max_memory_reserved, with the most workspace
+  Count needed{};                             // a device with so much runs it
 };
 
 // Weights first, then one run of the ops.

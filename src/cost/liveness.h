@@ -73,7 +73,7 @@ struct MemoryTimeline {
 
   Count peak_memory_bytes() const { return weights + peak; }
   // What a device must have for it.
-  Count needed_bytes() const { return std::max(weights + peak + library.most, allocator.reserved); }
+  Count needed_bytes() const { return std::max(weights + peak + library.most, allocator.needed); }
 };
 MemoryTimeline memory_timeline(const Graph& graph);
 MemoryTimeline memory_timeline(const Graph& graph, std::span<const MemoryPiece> pieces);

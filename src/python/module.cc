@@ -141,6 +141,7 @@ void bind_session(py::module_& m) {
     return engine::make_abstract(tensor.sizes(), tensor.strides(), tensor.scalar_type(), c10::Device(device));
   });
   m.def("set_autograd_looks", [](bool looks) { return std::exchange(engine::autograd_looks, looks); });
+  m.attr("PRETENDED_CAPABILITY") = py::make_tuple(engine::CudaDevice{}.major, 0);
   m.def("capturing", [] {
     const auto* recording = engine::Recording::current();
     return recording && !recording->muted;

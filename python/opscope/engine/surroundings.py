@@ -327,6 +327,7 @@ def _pretending_device() -> Iterator[Undo]:
     yield lambda: setattr(function, "apply", applied)
     yield _set(torch.cuda.amp.common, "amp_definitely_not_available", lambda: False)
     yield _set(torch.cuda, "is_bf16_supported", lambda *_, **__: True)
+    yield _set(torch.cuda, "get_device_capability", lambda *_: native.PRETENDED_CAPABILITY)
 
 
 @functools.cache
