@@ -1,8 +1,8 @@
-"""Peak memory as opscope predicts it against the peak of a real run, forward and in training.
+"""Peak memory on the CPU as opscope predicts it against the peak of a real run, forward and in training.
 
-On the CPU the real peak comes from the allocator's own reports (torch.profiler's memory events), on CUDA from
-torch.cuda.max_memory_allocated, less what cuBLAS and cuDNN take for themselves while one of their ops runs, which is
-told apart. What was there before the run, weights, inputs and the optimiser's state, is a part of all. Run as `python bench/memory.py [--device cuda] [--models resnet18,bert] [--json FILE]`.
+The real peak comes from the allocator's own reports (torch.profiler's memory events). What was there before the run,
+weights, inputs and the optimiser's state, is a part of both. A GPU's is memory_cuda.py's.
+Run as `python bench/memory.py [--models resnet18,bert] [--json FILE]`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from typing import Any
 
 import torch
 from torch import nn
-from torch.utils._python_dispatch import TorchDispatchMode
 
 OPTIMIZER = "adam"
 Made = tuple[nn.Module, dict[str, torch.Tensor]]
@@ -58,15 +57,9 @@ def _tokens(batch: int, length: int, *names: str) -> Callable[[], dict[str, torc
     return lambda: {name: torch.randint(0, 1000, (batch, length)) for name in names}
 
 
-def _images(batch: int, size: int = 224) -> Callable[[], dict[str, torch.Tensor]]:
-    return lambda: {"pixel_values": torch.rand(batch, 3, size, size)}
-
-
 _CAUSAL = {"use_cache": False}
 _SMALL_LLAMA = dict(hidden_size=768, intermediate_size=2048, num_hidden_layers=6, num_attention_heads=12,
                     num_key_value_heads=4, vocab_size=32000)  # fmt: skip
-_LLAMA_1B = dict(hidden_size=2048, intermediate_size=8192, num_hidden_layers=16, num_attention_heads=32,
-                 num_key_value_heads=8, vocab_size=128256)  # fmt: skip
 
 CPU_MODELS: dict[str, Callable[[], Made]] = {
     "resnet18": lambda: _torchvision("resnet18", 8),
@@ -83,23 +76,6 @@ CPU_MODELS: dict[str, Callable[[], Made]] = {
     "llama-small": lambda: _transformers("LlamaForCausalLM", "LlamaConfig", _SMALL_LLAMA | _CAUSAL, _tokens(4, 256, "input_ids")),
     "yolov8n": lambda: _yolo(8),
 }
-
-CUDA_MODELS: dict[str, Callable[[], Made]] = {
-    "resnet18": lambda: _transformers("ResNetForImageClassification", "ResNetConfig", dict(depths=[2, 2, 2, 2], layer_type="basic", hidden_sizes=[64, 128, 256, 512]), _images(32)),
-    "resnet50": lambda: _transformers("ResNetForImageClassification", "ResNetConfig", {}, _images(32)),
-    "mobilenet_v2": lambda: _transformers("MobileNetV2ForImageClassification", "MobileNetV2Config", {}, _images(32)),
-    "efficientnet": lambda: _transformers("EfficientNetForImageClassification", "EfficientNetConfig", dict(image_size=224, width_coefficient=1.0, depth_coefficient=1.0, hidden_dim=1280), _images(16)),
-    "vit_b_16": lambda: _transformers("ViTForImageClassification", "ViTConfig", {}, _images(32)),
-    "swin_t": lambda: _transformers("SwinForImageClassification", "SwinConfig", {}, _images(16)),
-    "convnext_tiny": lambda: _transformers("ConvNextForImageClassification", "ConvNextConfig", {}, _images(16)),
-    "regnet": lambda: _transformers("RegNetForImageClassification", "RegNetConfig", {}, _images(16)),
-    "bert": lambda: _transformers("BertModel", "BertConfig", {}, _tokens(16, 256, "input_ids", "attention_mask")),
-    "gpt2": lambda: _transformers("GPT2LMHeadModel", "GPT2Config", _CAUSAL, _tokens(8, 512, "input_ids")),
-    "t5-small": lambda: _transformers("T5ForConditionalGeneration", "T5Config", _CAUSAL, _tokens(16, 256, "input_ids", "decoder_input_ids")),
-    "llama-1b": lambda: _transformers("LlamaForCausalLM", "LlamaConfig", _LLAMA_1B | _CAUSAL, _tokens(2, 1024, "input_ids")),
-    "whisper-tiny": lambda: _transformers("WhisperModel", "WhisperConfig", _CAUSAL, lambda: {"input_features": torch.rand(4, 80, 3000), "decoder_input_ids": torch.randint(0, 1000, (4, 64))}),
-}
-
 
 # --- the real run
 
@@ -157,68 +133,6 @@ def peak_on_cpu(step: Step) -> int:
     return there + peak
 
 
-class LibraryOps(TorchDispatchMode):
-    """The peak of a run without what cuBLAS and cuDNN hold for as long as one of their ops takes."""
-
-    LIBRARIES = ("aten::convolution", "aten::cudnn", "aten::addmm", "aten::mm", "aten::bmm", "aten::baddbmm")
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.peak = 0
-
-    def __torch_dispatch__(self, op: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        before = torch.cuda.memory_allocated()
-        torch.cuda.reset_peak_memory_stats()
-        result = op(*args, **(kwargs or {}))
-        own = op._schema.name.startswith(self.LIBRARIES)
-        self.peak = max(self.peak, before, torch.cuda.memory_allocated() if own else torch.cuda.max_memory_allocated())
-        return result
-
-
-@dataclass
-class CudaPeak:
-    allocated: int
-    requested: int  # the same without what the allocator rounds up
-    library: int  # of cuBLAS and cuDNN, at the peak
-
-
-def peak_on_cuda(step: Step) -> CudaPeak:
-    def ready() -> None:
-        step.model.zero_grad()
-        gc.collect()
-        torch.cuda.empty_cache()
-        torch.cuda.synchronize()
-        torch.cuda.reset_peak_memory_stats()
-
-    step()
-    step()
-    ready()
-    step()
-    torch.cuda.synchronize()
-    allocated = torch.cuda.max_memory_allocated()
-    requested = torch.cuda.memory_stats()["requested_bytes.all.peak"]
-    ready()
-    with LibraryOps() as ops:
-        step()
-    return CudaPeak(allocated, requested, max(allocated - ops.peak, 0))
-
-
-def library_workspaces() -> int:
-    """What cuBLAS and cuDNN keep for themselves from their first use on, measured once by calls on next to nothing."""
-    torch.cuda.synchronize()
-    before = torch.cuda.memory_allocated()
-    x = torch.rand(64, 64, device="cuda", requires_grad=True)
-    (x @ x).sum().backward()
-    nn.functional.linear(x, x, x[0]).sum().backward()
-    image = torch.rand(1, 8, 16, 16, device="cuda", requires_grad=True)
-    conv = nn.Conv2d(8, 8, 3, device="cuda")
-    conv(image).sum().backward()
-    del x, image, conv
-    gc.collect()
-    torch.cuda.synchronize()
-    return torch.cuda.memory_allocated() - before
-
-
 # --- the prediction
 
 
@@ -236,48 +150,35 @@ class Row:
     model: str
     run: str
     predicted: int
-    measured: int  # less library
+    measured: int
     error: float
     seconds: float
-    library: int = 0
-    requested: int = 0
 
 
-def rows(device: str, names: list[str], runs: list[str]) -> Iterator[Row]:
-    models = CUDA_MODELS if device == "cuda" else CPU_MODELS
-    if device == "cuda":
-        print(f"kept by cuBLAS and cuDNN from their first use on: {library_workspaces():,}", flush=True)
-    for name in names or list(models):
+def rows(names: list[str], runs: list[str]) -> Iterator[Row]:
+    for name in names or list(CPU_MODELS):
         for run in runs:
             gc.collect()
             torch.manual_seed(0)
-            before = torch.cuda.memory_allocated() if device == "cuda" else 0
-            model, inputs = models[name]()
-            step = Step(model.to(device), {key: value.to(device) for key, value in inputs.items()}, run == "training")
+            model, inputs = CPU_MODELS[name]()
+            step = Step(model, inputs, run == "training")
             told, seconds = predicted(step)
-            if device == "cuda":
-                peak = peak_on_cuda(step)
-                found = peak.allocated - before - peak.library
-                yield Row(name, run, told, found, told / found - 1, seconds, peak.library, peak.requested - before)
-            else:
-                found = peak_on_cpu(step)
-                yield Row(name, run, told, found, told / found - 1, seconds)
+            found = peak_on_cpu(step)
+            yield Row(name, run, told, found, told / found - 1, seconds)
             del step, model, inputs
 
 
 def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
     parser.add_argument("--models", default="")
     parser.add_argument("--runs", default="forward,training")
     parser.add_argument("--json", default="")
     asked = parser.parse_args(arguments)
     warnings.simplefilter("ignore")
     done = []
-    for row in rows(asked.device, [name for name in asked.models.split(",") if name], asked.runs.split(",")):
+    for row in rows([name for name in asked.models.split(",") if name], asked.runs.split(",")):
         done.append(row)
-        print(f"{row.model:16} {row.run:9} predicted {row.predicted:>13,} measured {row.measured:>13,} {row.error:+8.2%}"
-              + (f"  library {row.library:>11,} requested {row.requested:>13,}" if row.requested else ""), flush=True)
+        print(f"{row.model:16} {row.run:9} predicted {row.predicted:>13,} measured {row.measured:>13,} {row.error:+8.2%}", flush=True)
     errors = [abs(row.error) for row in done]
     print(f"median {statistics.median(errors):.2%}, worst {max(errors):.2%}")
     if asked.json:

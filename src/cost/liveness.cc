@@ -337,6 +337,9 @@ MemoryTimeline memory_timeline(const Graph& graph, std::span<const MemoryPiece> 
   timeline.peak = *peak;
   timeline.peak_op = static_cast<OpId>(peak - timeline.alive.begin());
   timeline.at_peak = split_at(graph, pieces, timeline.peak_op);
+  timeline.library = library_workspace(graph, timeline.alive, timeline.peak);
+  if (!timeline.library.most_by_op.empty())
+    timeline.allocator = simulate_cuda_allocator(graph, pieces, timeline.library);
   return timeline;
 }
 

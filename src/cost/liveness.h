@@ -2,6 +2,7 @@
 // Parameters, buffers and constants are there before the run and after it, and are counted apart.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>
@@ -9,6 +10,8 @@
 #include <vector>
 
 #include "base/count.h"
+#include "cost/cuda_allocator.h"
+#include "cost/library_workspace.h"
 #include "graph/graph.h"
 
 namespace opscope {
@@ -65,7 +68,12 @@ struct MemoryTimeline {
   MemorySplit at_peak{};     // weights included
   OpId peak_op = kNone;      // the first that reaches the peak; kNone where there are no ops
 
+  LibraryWorkspace library{};        // cuBLAS's and cuDNN's, on a CUDA device
+  CudaAllocation allocator{};        // what PyTorch's allocator needs for it there; 0 on another device
+
   Count peak_memory_bytes() const { return weights + peak; }
+  // What a device must have for it.
+  Count needed_bytes() const { return std::max(weights + peak + library.most, allocator.needed); }
 };
 MemoryTimeline memory_timeline(const Graph& graph);
 MemoryTimeline memory_timeline(const Graph& graph, std::span<const MemoryPiece> pieces);

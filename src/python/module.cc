@@ -140,6 +140,8 @@ void bind_session(py::module_& m) {
   m.def("abstract_like", [](const at::Tensor& tensor, const std::string& device) {
     return engine::make_abstract(tensor.sizes(), tensor.strides(), tensor.scalar_type(), c10::Device(device));
   });
+  m.def("set_autograd_looks", [](bool looks) { return std::exchange(engine::autograd_looks, looks); });
+  m.attr("PRETENDED_CAPABILITY") = py::make_tuple(engine::CudaDevice{}.major, 0);
   m.def("capturing", [] {
     const auto* recording = engine::Recording::current();
     return recording && !recording->muted;

@@ -169,9 +169,6 @@ class Run:
         if any(isinstance(tensor, _FakeTensor) for tensor in seen):
             raise error("fake tensors hold neither data nor memory to follow", name, "build it on the meta device instead")
         self.device = str(_shown_device(seen, device))
-        if training is not None and self.device.startswith("cuda") and not torch.cuda.is_available():
-            what = "training can only be captured on a device that is there"
-            raise error(what, f"device {self.device}", "leave the device out, or use cpu")
 
     def _explained(self, problem: Exception, session: Any) -> Error:
         """The model's own error with the module and the line of its code; or why a static capture stops here."""

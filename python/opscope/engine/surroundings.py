@@ -92,6 +92,8 @@ class Surroundings:
         if self._pretends:
             self._pretend(1)
             yield lambda: self._pretend(-1)
+            _PRETENDED.__enter__()
+            yield _PRETENDED.__exit__
 
     def _pretend(self, users: int) -> None:
         with _lock:
@@ -314,7 +316,35 @@ def _showing_ops() -> Iterator[Undo]:
     yield from torchvision_ops.answers()
 
 
-_EVERY_RUN, _SHOWN = _Switches(_in_every_run), _Switches(_showing_ops)
+def _pretending_device() -> Iterator[Undo]:
+    """Where a GPU is not there: autograd has no thread for it, and PyTorch would not cast for it."""
+    run_backward: Any = _seen_by_autograd(torch.autograd.graph._engine_run_backward)
+    for owner in (torch.autograd, torch.autograd.graph):
+        yield _set(owner, "_engine_run_backward", run_backward)
+    function: Any = torch.autograd.Function
+    applied = vars(function)["apply"]
+    function.apply = classmethod(_seen_by_autograd(applied.__func__))
+    yield lambda: setattr(function, "apply", applied)
+    yield _set(torch.cuda.amp.common, "amp_definitely_not_available", lambda: False)
+    yield _set(torch.cuda, "is_bf16_supported", lambda *_, **__: True)
+    yield _set(torch.cuda, "get_device_capability", lambda *_: native.PRETENDED_CAPABILITY)
+
+
+@functools.cache
+def _seen_by_autograd(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same, with tensors of a device that is not there on the CPU for autograd's own code."""
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        before = native.set_autograd_looks(True)
+        try:
+            return function(*args, **kwargs)
+        finally:
+            native.set_autograd_looks(before)
+
+    return run
+
+
+_EVERY_RUN, _SHOWN, _PRETENDED = _Switches(_in_every_run), _Switches(_showing_ops), _Switches(_pretending_device)
 
 
 @contextmanager

@@ -236,10 +236,15 @@ def _is_scalar(value: Any) -> bool:
 
 
 def with_stand_ins(model: Any, device: str) -> Any:
-    """A model whose weights are on the meta device as one whose weights seem to be on another, where gradients go too."""
-    if not any(tensor.is_meta for tensor in model_tensors(model)):
+    """A model whose weights are on another device than `device`, or on none, as one whose weights are there, with their gradients."""
+    elsewhere = device.startswith("cuda") and not torch.cuda.is_available()
+
+    def is_replaced(tensor: torch.Tensor) -> bool:
+        return tensor.is_meta or (elsewhere and (tensor.is_floating_point() or tensor.is_complex()))
+
+    if not any(map(is_replaced, model_tensors(model))):
         return model
-    return copy_with(model, lambda tensor: _stand_in(tensor, device) if tensor.is_meta else tensor)
+    return copy_with(model, lambda tensor: _stand_in(tensor, device) if is_replaced(tensor) else tensor)
 
 
 def _stand_in(tensor: torch.Tensor, device: str) -> torch.Tensor:

@@ -38,6 +38,8 @@ Section split_section(const MemoryReport& report) {
     if (most) add(title(kind), timeline.at_peak[kind], most, Style::kPlain);
   }
   add("total", total, total, Style::kStrong);
+  if (const LibraryWorkspace& library = timeline.library; library.most)
+    section.remarks.push_back(library_text(library));
   if (timeline.peak_op == kNone) return section;
   const Graph& graph = report.graph();
   const auto layer = layer_name(*report.profile, timeline.peak_op);
@@ -301,6 +303,20 @@ Columns<OpId> op_columns(const Profile& profile, const std::string& key, const s
       {{.key = layer_key}, [&](OpId op) { return op == kNone ? Cell() : Cell(layer_name(profile, op)); }}};
 }
 
+void write_needs(JsonWriter& json, const MemoryTimeline& timeline) {
+  const LibraryWorkspace& library = timeline.library;
+  json.field("library_workspace_bytes", library.most);
+  json.inline_object("library_workspace", [&] {
+    json.fields("pool_bytes", library.pools, "least_bytes", library.least, "most_bytes", library.most);
+  });
+  const CudaAllocation& allocator = timeline.allocator;
+  json.inline_object("allocator", [&] {
+    json.fields("allocated_least_bytes", allocator.allocated_least, "allocated_most_bytes",
+                allocator.allocated_most, "reserved_bytes", allocator.reserved);
+  });
+  json.field("needed_bytes", timeline.needed_bytes());
+}
+
 void write_peak(JsonWriter& json, const Profile& profile, OpId op, const MemorySplit& split) {
   write_fields(json, op_columns(profile, "peak_op", "peak_layer"), op);
   json.inline_object("split", [&] { write_fields(json, split_columns(), split); });
@@ -376,6 +392,7 @@ void write_memory_report(JsonWriter& json, const MemoryReport& report) {
   begin_report(json, report.graph());
   json.fields("lifetimes", report.lifetimes_told ? "captured" : "last_use", "training", report.is_training);
   json.field("peak_memory_bytes", report.timeline().peak_memory_bytes());
+  write_needs(json, report.timeline());
   write_peak(json, profile, report.timeline().peak_op, report.timeline().at_peak);
   json.objects("phases", report.phases, [&](const MemoryPhase& row) {
     json.fields("name", row.name, "begin", row.begin, "end", row.end);
@@ -422,6 +439,12 @@ Columns<MemorySplit> split_columns() {
   return columns;
 }
 
+std::string library_text(const LibraryWorkspace& library) {
+  const std::string most = format_bytes(library.most);
+  return fmt::format("cuBLAS and cuDNN take {} more",
+                     library.is_exact() ? most : format_bytes(library.least) + " to " + most);
+}
+
 std::string split_text(const MemorySplit& split, std::size_t most) {
   std::vector<MemoryKind> kinds;
   for (std::size_t k = 0; k < kMemoryKinds; ++k)
@@ -445,6 +468,7 @@ void write_memory(JsonWriter& json, const Profile& profile) {
   const auto& timeline = profile.memory();
   json.object("memory", [&] {
     json.field("peak_memory_bytes", timeline.peak_memory_bytes());
+    write_needs(json, timeline);
     write_peak(json, profile, timeline.peak_op, timeline.at_peak);
     json.objects("phases", memory_phases(*profile.graph, timeline), [&](const MemoryPhase& phase) {
       json.fields("name", phase.name, "peak_memory_bytes", timeline.weights + phase.peak);

@@ -25,6 +25,8 @@ Columns<MemorySplit> split_columns();
 // "438.0MB weights + 3.2MB activations", the largest first; what is nothing is left out. Of more than
 // `most` and one, the rest is "other".
 std::string split_text(const MemorySplit& split, std::size_t most = kMemoryKinds);
+// "with cuBLAS and cuDNN 68.2MB more", or an interval.
+std::string library_text(const LibraryWorkspace& library);
 // "KV cache", "activations": a kind as people say it.
 std::string_view title(MemoryKind kind);
 

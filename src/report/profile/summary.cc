@@ -73,6 +73,7 @@ std::string peak_detail(const Profile& profile) {
   const MemoryTimeline& memory = profile.memory();
   std::string text = split_text(memory.at_peak, 2);
   if (memory.peak_op != kNone) text += fmt::format(", at {}", layer_name(profile, memory.peak_op));
+  if (memory.library.most) text += "; " + library_text(memory.library);
   return text;
 }
 

@@ -2,6 +2,8 @@
 // (PrivateUse3), so that nothing in PyTorch mistakes them for tensors it may read.
 #pragma once
 
+#include <utility>
+
 #include "graph/graph.h"
 #include "torch/engine/torch_headers.h"
 
@@ -18,6 +20,21 @@ struct Identity {
   ValueKind kind = ValueKind::kActivation;  // a view of a parameter is a parameter's bytes
 };
 
+// Autograd runs a device's gradients in a thread of that device, and there is none where the device is not
+// there. While it looks, tensors of a device that is not there are on the CPU; Python, and the parts of
+// composite ops, which pick their kernels by the device, see the device.
+inline thread_local bool autograd_looks = false;
+
+struct AutogradLooks {
+  explicit AutogradLooks(bool looks) : before_(std::exchange(autograd_looks, looks)) {}
+  ~AutogradLooks() { autograd_looks = before_; }
+  AutogradLooks(const AutogradLooks&) = delete;
+  AutogradLooks& operator=(const AutogradLooks&) = delete;
+
+ private:
+  bool before_;
+};
+
 class AbstractTensorImpl final : public c10::TensorImpl {
  public:
   AbstractTensorImpl(c10::Storage storage, caffe2::TypeMeta dtype, c10::Device device);
@@ -25,7 +42,8 @@ class AbstractTensorImpl final : public c10::TensorImpl {
   Identity identity;
   at::Tensor value;  // a real CPU tensor with this tensor's data, where that is known
 
-  c10::Device device_custom() const override { return device_; }
+  c10::Device device_custom() const override { return autograd_looks ? c10::Device(c10::kCPU) : device_; }
+  c10::Device shown_device() const { return device_; }
   const char* tensorimpl_type_name() const override { return "opscope::AbstractTensorImpl"; }
   c10::intrusive_ptr<TensorImpl> shallow_copy_and_detach(const c10::VariableVersion& version_counter,
                                                          bool allow_tensor_metadata_change) const override;
@@ -45,6 +63,12 @@ inline AbstractTensorImpl* as_abstract(const at::TensorBase& tensor) {
   return impl->key_set().has_backend(c10::BackendComponent::PrivateUse3Bit)
              ? static_cast<AbstractTensorImpl*>(impl)
              : nullptr;
+}
+
+// As Python sees it.
+inline c10::Device shown_device(const at::TensorBase& tensor) {
+  const auto* const abstract = as_abstract(tensor);
+  return abstract ? abstract->shown_device() : tensor.device();
 }
 
 // An empty storage that may be asked for its data, as some meta kernels do.

@@ -166,7 +166,7 @@ bool run_on_values(const Call& call) {
   refuse(call);
 }
 
-void run_on_shapes(const Call& call, const Inputs& inputs, c10::DispatchKeySet below) {
+void run_on_shapes_alone(const Call& call, const Inputs& inputs, c10::DispatchKeySet below) {
   if (call.info.shape && run_rule(call, call.info.shape)) {
     ++call.info.rule_hits;
     return;
@@ -180,15 +180,26 @@ void run_on_shapes(const Call& call, const Inputs& inputs, c10::DispatchKeySet b
   run_on_twins_or_zeros(call, inputs);
 }
 
+// On a CUDA device, with what the kernel allocates for itself.
+void run_on_shapes(const Call& call, const Inputs& inputs, c10::DispatchKeySet below) {
+  if (!call.info.scratch || !call.recording.device.is_cuda())
+    return run_on_shapes_alone(call, inputs, below);
+  const std::uint64_t bytes = call.info.scratch(call.arguments(), call.recording.cuda);
+  run_on_shapes_alone(call, inputs, below);
+  call.recording.storages.lifetimes->allocate(bytes);
+}
+
 }  // namespace
 
 void run_abstract(const Call& call, const Inputs& inputs, c10::DispatchKeySet below) {
   if (call.info.is(Fact::kValueFree) && run_value_free(call, inputs)) return;
   if (call.info.is(Fact::kLikeOther) && run_like_other(call, inputs)) return;
+  if (call.info.is_attention && run_attention(call)) return;
   const bool differentiates = autograd_wants(inputs, below);
   if (call.info.known_sizes && !differentiates && has_known_input(call)) return run_on_zeros(call);
   if (differentiates) {
     DepthGuard inside;
+    const AutogradLooks looks(call.recording.pretends && !call.info.composite);
     const auto keys = below.remove_backend(c10::BackendComponent::MetaBit) | c10::DispatchKeySet(kBackendKey);
     return call.op.redispatchBoxed(keys, &call.stack);
   }

@@ -50,6 +50,9 @@ std::optional<bool> decide(Recording& recording, const std::string& op, std::opt
 // does not.
 bool assume_value(const Call& call);
 
+// scaled_dot_product_attention as a CUDA device carries it out. False: another device's.
+bool run_attention(const Call& call);
+
 // Ends a static capture: the op looks at data that is not there.
 [[noreturn]] void refuse(const Call& call);
 

@@ -20,12 +20,15 @@ at::CPUGeneratorImpl& default_generator() {
 
 // A device shown as a pretended one: PyTorch asks for a guard when it indexes a tensor, and there is nothing
 // to guard. A build without CUDA has no guard; that of a build with it fails where there is no driver.
-void ensure_device_guard(c10::DeviceType type) {
-  if (type != c10::DeviceType::CUDA) return;
-  auto& guard = c10::impl::device_guard_impl_registry[static_cast<std::size_t>(type)];
-  if (const auto* const own = guard.load(); own && own->deviceCount() > 0) return;
+// Whether there is one to pretend.
+bool ensure_device_guard(c10::DeviceType type) {
+  if (type != c10::DeviceType::CUDA) return false;
   static const c10::impl::NoOpDeviceGuardImpl<c10::DeviceType::CUDA> nothing;
+  auto& guard = c10::impl::device_guard_impl_registry[static_cast<std::size_t>(type)];
+  const auto* const own = guard.load();
+  if (own && own != &nothing && own->deviceCount() > 0) return false;
   guard.store(&nothing);
+  return true;
 }
 
 // How many threads the kernels called from this thread use. at::set_num_threads would also set it for every
@@ -65,7 +68,7 @@ CaptureGuard::CaptureGuard(std::shared_ptr<Recording> recording)
     set_watching(true);
     return;
   }
-  ensure_device_guard(recording_->device.type());
+  recording_->pretends = ensure_device_guard(recording_->device.type());
   {
     auto& generator = default_generator();
     std::lock_guard lock(generator.mutex_);

@@ -123,15 +123,20 @@ void run_known(const Call& call, const Inputs& inputs, c10::DispatchKeySet below
     return;
   }
 
-  // Values live on the CPU inside abstract tensors of another device.
+  // Values live on the CPU inside abstract tensors of another device, which has histograms of whole numbers.
+  const bool is_histogram = call.name() == "aten::histc";
+  auto counted = at::ScalarType::Undefined;
   std::vector<std::pair<at::Tensor, at::Tensor>> originals;  // value, abstract
   call.map_last(call.info.arguments, [&](const at::Tensor& tensor) {
     const auto value = recording.storages.known_value(tensor);
     if (as_abstract(tensor)) originals.emplace_back(value, tensor);
-    return value;
+    if (!is_histogram || !c10::isIntegralType(value.scalar_type(), false)) return value;
+    counted = value.scalar_type();
+    return value.to(at::kDouble);
   });
   call.op.callBoxed(&call.stack);
-  call.map_last(call.info.returns, [&](const at::Tensor& value) -> at::Tensor {
+  call.map_last(call.info.returns, [&](const at::Tensor& result) -> at::Tensor {
+    const auto value = counted == at::ScalarType::Undefined ? result : result.to(counted);
     if (device.is_cpu()) return value;  // fetched from the pretended device
     for (const auto& [from, abstract] : originals)
       if (from.is_same(value)) return abstract;

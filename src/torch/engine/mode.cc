@@ -134,10 +134,18 @@ void capture(Recording* recording, const c10::OperatorHandle& op, c10::DispatchK
   recording->finish(call.info, pending, call.results());
 }
 
+// What autograd's own code makes is for the device that it does not see.
+void show_device(const Recording& recording, Stack& stack, std::size_t arguments) {
+  for (std::size_t i = stack.size() - arguments; i < stack.size(); ++i)
+    if (stack[i].isDevice() && stack[i].toDevice().is_cpu()) stack[i] = recording.device;
+}
+
 void on_mode(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* stack) {
   const auto below = keys & c10::DispatchKeySet(c10::DispatchKeySet::FULL_AFTER, kModeKey);
   auto* recording = Recording::current();
   if (!recording) return op.redispatchBoxed(below, stack);
+  if (autograd_looks) show_device(*recording, *stack, op.schema().arguments().size());
+  const AutogradLooks no_longer(false);
   if (!recording->echo) return capture(recording, op, below, stack);
   if (recording->echo->answers()) return recording->echo->answer(op, *stack);
   recording->echo->keep(op, *stack, [&] { capture(recording, op, below, stack); });

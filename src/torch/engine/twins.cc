@@ -152,7 +152,7 @@ c10::Device result_device(const Call& call) {
   }
   for (const auto& argument : call.arguments())
     if (argument.isTensor() && argument.toTensor().defined() && as_abstract(argument.toTensor()))
-      return argument.toTensor().device();
+      return shown_device(argument.toTensor());
   return call.recording.device;
 }
 

@@ -11,6 +11,7 @@
 #include <string>
 #include <unordered_set>
 
+#include "torch/engine/cuda_device.h"
 #include "torch/engine/echo.h"
 #include "torch/engine/op_info.h"
 #include "torch/recording/decisions.h"
@@ -70,6 +71,8 @@ class Recording final : public c10::DebugInfoBase, public std::enable_shared_fro
 
   const c10::Device device;  // what abstract tensors show
   const bool eager;
+  bool pretends = false;  // the device is not there
+  CudaDevice cuda{};      // where it is one
   int threads = 1;       // of a real run of this model: some kernels, and so layouts, depend on it
   bool muted = false;    // the mode is on and passes everything by
   bool lasting = false;  // a real run whose effects are to stay: nothing is put back

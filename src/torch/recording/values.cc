@@ -104,7 +104,7 @@ ValueId Values::add(const at::Tensor& tensor, Id storage, ValueKind kind, std::s
   value.kind = kind;
   value.dtype = dtype_of(tensor.scalar_type());
   value.name = graph_.add_text(name);
-  const auto where = tensor.device();
+  const auto where = shown_device(tensor);
   value.device = where == storages_.device || where.is_meta() ? device_name_ : graph_.intern(where.str());
   graph_.values.push_back(value);
   return static_cast<ValueId>(graph_.values.size() - 1);

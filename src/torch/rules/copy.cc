@@ -62,7 +62,7 @@ bool emit_to(RuleCall& call, at::ScalarType dtype, bool copy, at::MemoryFormat f
 
 // A tensor that is on the recording's device, or real weights that stand for it.
 bool at_home(RuleCall& call, const at::Tensor* self) {
-  return self && (self->device() == call.device() || self->is_meta());
+  return self && (shown_device(*self) == call.device() || self->is_meta());
 }
 
 bool to_dtype(RuleCall& call) {  // self, dtype, non_blocking, copy, memory_format

@@ -35,15 +35,37 @@ bool linear(RuleCall& call) {
   return call.output(sizes, input->scalar_type());
 }
 
+// Matrices with several batch dimensions are multiplied as ones with one; those that do not lie so are copied.
+std::uint64_t copied_for_one_batch(const at::Tensor& matrices, const Sizes& batch) {
+  const auto own = static_cast<std::size_t>(matrices.dim()) - 2, missing = batch.size() - own;
+  Sizes sizes = batch, strides(batch.size(), 0);
+  for (std::size_t i = 0; i < own; ++i)
+    if (matrices.sizes()[i] == batch[missing + i]) strides[missing + i] = matrices.strides()[i];
+  std::int64_t count = 1, all = 1;
+  for (const std::int64_t size : batch) count *= size;
+  for (const std::int64_t dim : {-2, -1}) {
+    sizes.push_back(matrices.size(dim));
+    strides.push_back(matrices.stride(dim));
+  }
+  for (const std::int64_t size : sizes) all *= size;
+  const Sizes joined{count, matrices.size(-2), matrices.size(-1)};
+  if (all == 0 || at::detail::computeStride(sizes, strides, c10::IntArrayRef(joined))) return 0;
+  return static_cast<std::uint64_t>(all) * matrices.element_size();
+}
+
 bool matmul(RuleCall& call) {
   const at::Tensor *a = call.tensor(0), *b = call.tensor(1);
   if (!multipliable(a, b) || a->dim() == 0 || b->dim() == 0) return false;
   if (a->size(-1) != b->size(b->dim() == 1 ? 0 : b->dim() - 2)) return false;
   Sizes sizes = copy_of(batch_of(*a));
   if (!broadcast(sizes, batch_of(*b))) return false;
+  const Sizes batch = sizes;
   if (a->dim() > 1) sizes.push_back(a->size(-2));
   if (b->dim() > 1) sizes.push_back(b->size(-1));
-  return call.output(sizes, a->scalar_type());
+  if (!call.output(sizes, a->scalar_type())) return false;
+  if (a->dim() > 2 && b->dim() > 2 && batch.size() > 1)
+    call.allocates(copied_for_one_batch(*a, batch) + copied_for_one_batch(*b, batch));
+  return true;
 }
 
 // mm, bmm, mv and dot: matmul that insists on its operands' ranks.

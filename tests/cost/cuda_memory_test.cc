@@ -1,0 +1,132 @@
+// What a CUDA device needs beside the tensors: cuBLAS's pools, cuDNN's workspaces, the blocks of PyTorch's allocator.
+#include <gtest/gtest.h>
+
+#include "cost/liveness.h"
+#include "graph/builder.h"
+
+namespace opscope {
+namespace {
+
+constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
+
+Graph on_cuda(Graph graph) {
+  const StringId device = graph.intern("cuda:0");
+  for (Value& value : graph.values) value.device = device;
+  return graph;
+}
+
+TensorSpec floats32(ints shape) { return TensorSpec(std::move(shape), DType::kFloat32); }
+
+// x (n floats) -> relu -> relu
+Graph pointwise(std::int64_t n) {
+  GraphBuilder b;
+  const auto x = b.input(floats32({n}));
+  const auto y = b.op("aten::relu", {{"self", x}}, {floats32({n})});
+  return on_cuda(b.finish({b.op("aten::relu", {{"self", y}}, {floats32({n})})}));
+}
+
+Graph convolution(ints input, ints weight, ints output) {
+  GraphBuilder b;
+  const auto x = b.input(floats32(std::move(input)));
+  const auto w = b.parameter("weight", floats32(std::move(weight)));
+  return b.finish({b.op("aten::conv2d", {{"input", x}, {"weight", w}}, {floats32(std::move(output))})});
+}
+
+Graph linear(bool with_bias) {
+  GraphBuilder b;
+  const auto x = b.input(floats32({4, 8}));
+  const auto w = b.parameter("weight", floats32({8, 8}));
+  if (!with_bias) return on_cuda(b.finish({b.op("aten::linear", {{"input", x}, {"weight", w}}, {floats32({4, 8})})}));
+  const auto bias = b.parameter("bias", floats32({8}));
+  return on_cuda(b.finish(
+      {b.op("aten::linear", {{"input", x}, {"weight", w}, {"bias", bias}}, {floats32({4, 8})})}));
+}
+
+TEST(LibraryWorkspace, OtherDevicesHaveNone) {
+  const auto timeline = memory_timeline(convolution({1, 64, 8, 8}, {64, 64, 3, 3}, {1, 64, 8, 8}));
+  EXPECT_EQ(timeline.library.most, Count{0});
+  EXPECT_EQ(timeline.allocator.reserved, Count{0});
+  EXPECT_EQ(timeline.needed_bytes(), timeline.peak_memory_bytes());
+}
+
+TEST(LibraryWorkspace, CublasHasAPoolAndAnotherForABias) {
+  EXPECT_EQ(memory_timeline(pointwise(100)).library.most, Count{0});
+  EXPECT_EQ(memory_timeline(linear(false)).library.pools, Count{32 * kMiB});
+  const auto biased = memory_timeline(linear(true)).library;
+  EXPECT_EQ(biased.pools, Count{33 * kMiB});
+  EXPECT_TRUE(biased.is_exact());
+}
+
+TEST(LibraryWorkspace, EachThreadThatMultipliesHasAPool) {
+  auto graph = linear(false);
+  const Op again = graph.ops[0];
+  graph.ops.push_back(again);
+  graph.phases = {{"forward", 0}, {"backward", 1}};
+  EXPECT_EQ(memory_timeline(graph).library.pools, Count{64 * kMiB});
+}
+
+TEST(LibraryWorkspace, AConvolutionWithChannelsFirstIsCopied) {
+  const auto graph = on_cuda(convolution({1, 64, 8, 8}, {64, 64, 3, 3}, {1, 64, 8, 8}));
+  const std::uint64_t copied = 4 * (64 * 64 + 64 * 64 + 64 * 64 * 9);
+  const auto library = memory_timeline(graph).library;
+  EXPECT_FALSE(library.is_exact());
+  EXPECT_LT(library.least.value(), copied);
+  EXPECT_GT(library.most.value(), copied);
+  EXPECT_LT(library.most.value(), copied * 5 / 4);
+}
+
+TEST(LibraryWorkspace, NoCopiesWithChannelsLastOrForEachChannelAlone) {
+  auto last = on_cuda(convolution({1, 64, 8, 8}, {64, 64, 3, 3}, {1, 64, 8, 8}));
+  last.values[last.inputs[0]].strides = last.add_dims(ints{64 * 64, 1, 8 * 64, 64});
+  EXPECT_EQ(memory_timeline(last).library.most, Count{0});
+  const auto depthwise = on_cuda(convolution({1, 64, 8, 8}, {64, 1, 3, 3}, {1, 64, 8, 8}));
+  EXPECT_EQ(memory_timeline(depthwise).library.most, Count{0});
+}
+
+TEST(CudaAllocator, ABlockIsAMultipleOf512Bytes) {
+  const auto timeline = memory_timeline(pointwise(1));  // three blocks, the second freed behind the last op
+  EXPECT_EQ(timeline.allocator.allocated_most, Count{3 * 512});
+  EXPECT_EQ(timeline.allocator.reserved, Count{2 * kMiB});
+  EXPECT_GE(timeline.needed_bytes(), Count{2 * kMiB});
+}
+
+TEST(CudaAllocator, LargeBlocksShareASegmentOf20MiB) {
+  // Three of 4 MiB; what is left is split off, since it is more than 1 MiB.
+  const auto timeline = memory_timeline(pointwise(kMiB));
+  EXPECT_EQ(timeline.allocator.allocated_most, Count{12 * kMiB});
+  EXPECT_EQ(timeline.allocator.reserved, Count{20 * kMiB});
+}
+
+TEST(CudaAllocator, WhatWouldLeaveLittleIsNotSplit) {
+  // 10.5 MiB has a segment of 12 MiB, of which more than 1 MiB is left; 11.5 MiB takes all of one.
+  const auto split = memory_timeline(pointwise(21 * kMiB / 8));
+  EXPECT_EQ(split.allocator.allocated_most, Count{3 * 21 * kMiB / 2});
+  const auto whole = memory_timeline(pointwise(23 * kMiB / 8));
+  EXPECT_EQ(whole.allocator.allocated_most, Count{3 * 12 * kMiB});
+  EXPECT_EQ(whole.allocator.reserved, Count{36 * kMiB});
+}
+
+TEST(CudaAllocator, FreedBlocksAreUsedAgain) {
+  auto graph = pointwise(4 * kMiB);
+  graph.lifetimes = {{kNone, 0}, {0, 1}, {1, kNone}};  // the input goes before the second result is made
+  const auto timeline = memory_timeline(graph);
+  EXPECT_EQ(timeline.allocator.reserved, Count{32 * kMiB});
+  EXPECT_EQ(timeline.allocator.allocated_most, Count{32 * kMiB});
+}
+
+TEST(CudaAllocator, CachedSegmentsAreGivenBackBeforeMemoryRunsOut) {
+  // 16 MiB come and go, then 20 MiB do not fit into what is cached.
+  GraphBuilder b;
+  const auto x = b.input(floats32({1}));
+  const auto y = b.op("aten::expand", {{"self", x}}, {floats32({4 * std::int64_t{kMiB}})});
+  const auto z = b.op("aten::sum", {{"self", y}}, {floats32({1})});
+  auto graph = on_cuda(b.finish({b.op("aten::expand", {{"self", z}}, {floats32({5 * std::int64_t{kMiB}})})}));
+  graph.lifetimes = {{kNone, kNone}, {0, 1}, {1, kNone}, {2, kNone}};
+  const auto timeline = memory_timeline(graph);
+  EXPECT_EQ(timeline.allocator.reserved, Count{(2 + 16 + 20) * kMiB});
+  EXPECT_LT(timeline.allocator.needed, Count{26 * kMiB});
+  EXPECT_GE(timeline.allocator.needed, Count{22 * kMiB});
+}
+
+}  // namespace
+}  // namespace opscope
