@@ -34,4 +34,13 @@ MemoryNeed memory_need(const MemorySplit& at_peak, const Reserve& reserve) {
   return need;
 }
 
+MemoryNeed memory_need(const MemoryTimeline& timeline, const Reserve& reserve) {
+  MemoryNeed need = memory_need(timeline.at_peak, reserve);
+  need.library = timeline.library.most;
+  if (!reserve.by_default || !timeline.allocator.needed) return need;
+  const Count held = need.tensors + need.library;
+  need.allocator = timeline.allocator.needed > held ? timeline.allocator.needed - held : Count{};
+  return need;
+}
+
 }  // namespace opscope

@@ -24,9 +24,12 @@ struct Reserve {
 
 struct MemoryNeed {
   Count tensors{}, allocator{}, fixed{};
-  Count total() const { return tensors + allocator + fixed; }
+  Count library{};  // of cuBLAS and cuDNN, where the capture is of a CUDA device
+  Count total() const { return tensors + library + allocator + fixed; }
 };
 // Weights and a KV cache are allocated once and lie close; the rest comes and goes.
 MemoryNeed memory_need(const MemorySplit& at_peak, const Reserve& reserve);
+// The same of a capture of a CUDA device with what its allocator needs, as simulated.
+MemoryNeed memory_need(const MemoryTimeline& timeline, const Reserve& reserve);
 
 }  // namespace opscope

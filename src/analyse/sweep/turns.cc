@@ -165,7 +165,7 @@ class Search {
       const Profile profile = make_profile(*graph, options_);
       positions_ = static_cast<std::int64_t>(graph->capture.facts.positions);
       FitPoint point{value(steps), figures_of(sample_of(*graph, options_), options_), {}, ""};
-      point.need = memory_need(point.figures.at_peak, question_.reserve);
+      point.need = memory_need(profile.memory(), question_.reserve);
       if (const OpId op = profile.memory().peak_op; op != kNone)
         point.peak_at = profile.layers()[profile.layer_of()[op]].name;
       found->second.point = std::move(point), found->second.inputs = inputs_text(*graph);

@@ -166,7 +166,7 @@ std::string verdict(const FitAnswer& answer) {
 }
 
 // Beside the tensors.
-Count reserved(const FitPoint& point) { return point.need.allocator + point.need.fixed; }
+Count reserved(const FitPoint& point) { return point.need.library + point.need.allocator + point.need.fixed; }
 
 void write_point(JsonWriter& json, std::string_view key, const std::optional<FitPoint>& point) {
   if (!point) return json.key(key), json.null();
