@@ -23,7 +23,10 @@ from typing import Any, TextIO
 
 _PR_SET_PDEATHSIG = 1  # of <sys/prctl.h>
 _TOLD_SECONDS = 0.2  # between words of progress
-_FLAGS = frozenset({"device", "min_time", "on", "phase", "repeat_ops", "runs", "warmup"})  # arguments that errors name
+_FLAGS = frozenset({
+    "autocast", "channels_last", "checkpoint", "device", "freeze", "lora", "master_weights", "min_time", "on", "phase", "repeat_ops",
+    "runs", "warmup",
+})  # fmt: skip  # arguments that errors name
 
 
 class Answers:

@@ -343,6 +343,36 @@ def test_channels_last() -> None:
     assert images.is_contiguous() and all(parameter.is_contiguous() for parameter in model.parameters())
 
 
+def test_a_sweep_of_choices_captures_each() -> None:
+    choices = {"optimizer": ["adamw", "adamw:8bit"], "checkpoint": "none,layers"}
+    points = opscope.sweep(Model(), TOKENS, training=True, metric="peak_memory_bytes,macs", **choices).rows
+    found = {(point["optimizer"], point["checkpoint"]): point for point in points}
+    assert len(found) == 4
+    alone = memory_of(optimizer="adamw:8bit", checkpoint="layers")
+    assert found["adamw:8bit", "layers"]["peak_memory_bytes"] == alone["memory"]["peak_memory_bytes"]
+    assert found["adamw", "layers"]["macs"] > found["adamw", "none"]["macs"]
+
+
+def test_checkpoints_are_advised_for_all_micro_steps() -> None:
+    told = {n: opscope.memory(Model(), TOKENS, training=True, optimizer="none", accumulate=n).to_dict() for n in (1, 2)}
+    advice = {n: found["advice"] for n, found in told.items()}
+    saved = {n: max(each["saved_bytes"] for each in advice[n] if each["remedy"] == "checkpoint") for n in advice}
+    assert saved[2] > 0.5 * saved[1] > 0
+
+
+def test_a_packed_batch_has_a_mask() -> None:
+    transformers = pytest.importorskip("transformers")
+    config = transformers.LlamaConfig(
+        hidden_size=64, intermediate_size=128, num_hidden_layers=2, num_attention_heads=4, vocab_size=100, use_cache=False
+    )
+    model, ids = transformers.LlamaForCausalLM(config), torch.randint(0, 100, (1, 48))
+    positions = torch.cat([torch.arange(20), torch.arange(28)])[None]
+    plain = graph_of(model, {"input_ids": ids, "labels": ids})
+    packed = graph_of(model, {"input_ids": ids, "labels": ids, "position_ids": positions})
+    masks = [[value for value in found["values"] if value["shape"] == [1, 1, 48, 48]] for found in (plain, packed)]
+    assert len(masks[1]) > len(masks[0])
+
+
 def test_how_to_have_the_models_own_loss() -> None:
     transformers = pytest.importorskip("transformers")
     config = transformers.BertConfig(hidden_size=64, num_hidden_layers=1, num_attention_heads=4, intermediate_size=128, vocab_size=100)

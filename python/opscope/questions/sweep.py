@@ -154,6 +154,9 @@ def sweep(
     past_len: Any = None,
     dtype: Any = None,
     quantize: Any = None,
+    optimizer: Any = None,
+    autocast: Any = None,
+    checkpoint: Any = None,
     dims: Mapping[str, Any] | None = None,
     metric: str = "",
     memory: str | int | None = None,
@@ -166,13 +169,18 @@ def sweep(
 ) -> Sweep:
     """A model's costs at every combination of sizes, and the crossovers between them.
 
-    `batch`, `seq_len`, `image_size`, `past_len`, `dtype` and `quantize` are lists, or text as on the command line ('1,2,4,..,256',
-    '128:4096:x2'). The model is built once and captured at each point; above 40 points, or with `polynomial=True`, most are
-    worked out by exact polynomials that captures confirm. `memory` is a limit to mark ('24GiB'); `dims` are the dynamic
-    dimensions of a .pt2 or ONNX file. With `inputs` of your own, `batch` varies the first dimension that they share.
+    `batch`, `seq_len`, `image_size`, `past_len`, `dtype`, `quantize`, and in training `optimizer`, `autocast` and
+    `checkpoint`, are lists, or text as on the command line ('1,2,4,..,256', '128:4096:x2'). The model is built once and captured at each point; above
+    40 points, or with `polynomial=True`, most are worked out by exact polynomials that captures confirm. `memory` is a limit
+    to mark ('24GiB'); `dims` are the dynamic dimensions of a .pt2 or ONNX file. With `inputs` of your own, `batch` varies the
+    first dimension that they share.
     """
+    choices = {"optimizer": optimizer, "autocast": autocast, "checkpoint": checkpoint}
+    lists = {name: _listed(value) for name, value in choices.items() if value is not None}
+    options |= {name: text for name, text in lists.items() if "," not in text}
+    axes = [(name, text, False) for name, text in lists.items() if "," in text]
     values = {"dtype": dtype, "quantize": quantize, "batch": batch, "seq_len": seq_len, "past_len": past_len, "image_size": image_size}
-    axes = [(name, _listed(value), False) for name, value in values.items() if value is not None]
+    axes += [(name, _listed(value), False) for name, value in values.items() if value is not None]
     axes += [(name, _listed(value), True) for name, value in (dims or {}).items()]
     asked = Options(**options)
     settings = _settings(convention, ridge, hardware, float32)

@@ -127,6 +127,28 @@ class Checkpoints {
   std::map<std::pair<StringId, std::uint32_t>, std::size_t> index_;
 };
 
+// Of all micro-steps: each has a forward and a backward pass of its own.
+std::vector<Blocks> groups_of(const MemoryReport& report) {
+  std::vector<Blocks> all;
+  for (std::size_t i = 0; i + 1 < report.phases.size(); ++i) {
+    if (!report.phases[i].name.starts_with("forward") || !report.phases[i + 1].name.starts_with("backward"))
+      continue;
+    for (Blocks& blocks : Checkpoints(report, report.phases[i], report.phases[i + 1].begin).groups) {
+      const auto same = std::ranges::find_if(all, [&](const Blocks& each) {
+        return each.type == blocks.type && each.patterns == blocks.patterns;
+      });
+      if (same == all.end()) {
+        all.push_back(std::move(blocks));
+        continue;
+      }
+      same->changes.insert(same->changes.end(), blocks.changes.begin(), blocks.changes.end());
+      same->bytes += blocks.bytes, same->flops += blocks.flops;
+    }
+  }
+  std::ranges::stable_sort(all, std::greater{}, &Blocks::bytes);
+  return all;
+}
+
 // Another saves as much and computes no more again.
 bool is_beaten(const MemoryAdvice& advice, const std::vector<MemoryAdvice>& others) {
   return std::ranges::any_of(others, [&](const MemoryAdvice& other) {
@@ -139,15 +161,10 @@ bool is_beaten(const MemoryAdvice& advice, const std::vector<MemoryAdvice>& othe
 
 void advise_checkpoints(MemoryReport& report) {
   if (!report.is_training) return;
-  const auto find = [&](std::string_view name) {
-    return std::ranges::find(report.phases, name, &MemoryPhase::name);
-  };
-  const auto forward = find("forward"), backward = find("backward");
-  if (forward == report.phases.end() || backward == report.phases.end()) return;
-  const Checkpoints checkpoints(report, *forward, backward->begin);
+  const std::vector<Blocks> groups = groups_of(report);
   std::vector<MemoryAdvice> found;
-  for (std::size_t i = 0; i < std::min(checkpoints.groups.size(), kGroupsTried); ++i) {
-    const auto& blocks = checkpoints.groups[i];
+  for (std::size_t i = 0; i < std::min(groups.size(), kGroupsTried); ++i) {
+    const auto& blocks = groups[i];
     const std::string each = blocks.calls == 1 ? "checkpoint the " : "checkpoint each ";
     found.push_back({Remedy::kCheckpoint, joined(blocks.patterns), each + std::string(blocks.type),
                      blocks.calls, saved_by(report, blocks.changes), blocks.flops});

@@ -2,6 +2,7 @@
 #include "analyse/sweep/sweep.h"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <unordered_set>
 
@@ -163,8 +164,13 @@ std::vector<std::int64_t> sides_of(std::string_view text) {
   return sides;
 }
 
+bool is_worded(std::string_view name) {
+  constexpr std::array kWorded = std::to_array<std::string_view>({"autocast", "checkpoint", "dtype", "optimizer", "quantize"});
+  return std::ranges::find(kWorded, name) != kWorded.end();
+}
+
 SweepAxis axis_from_text(const std::string& name, const char* flag, std::string_view text) {
-  if (name == "dtype" || name == "quantize") return worded_axis(name, words_of(flag, text));
+  if (is_worded(name)) return worded_axis(name, words_of(flag, text));
   if (name != "image_size" || !has_pairs(text))
     return numeric_axis(name, parse_value_list(flag, text, name == "past_len" ? 0 : 1));
   std::vector<std::string> sizes = words_of(flag, text);

@@ -32,6 +32,8 @@ struct SweepAxis {
   }
 };
 SweepAxis numeric_axis(std::string name, std::vector<std::int64_t> numbers);
+// Whether its values are words: a dtype, an optimizer.
+bool is_worded(std::string_view name);
 SweepAxis worded_axis(std::string name, std::vector<std::string> texts);
 // As people write it: see parse_value_list; dtypes and images that are not square are words. Throws Error.
 SweepAxis axis_from_text(const std::string& name, const char* flag, std::string_view text);

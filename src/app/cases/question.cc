@@ -68,8 +68,10 @@ SweepAxis word_axis(const std::string& key, const std::string& text, Voice voice
   std::vector<std::string> names;
   for (const std::string& each : axis_from_text(key, field.name_for(voice).c_str(), text).texts) {
     CaptureRequest one;
+    one.training = key != "dtype" && key != "quantize";
     one.*member = each;
-    const std::string name = checked(one, voice).*member;
+    std::string name = checked(one, voice).*member;
+    if (name.empty()) name = each;  // "none"
     if (std::ranges::find(names, name) == names.end()) names.push_back(name);
   }
   return worded_axis(key, std::move(names));
@@ -78,7 +80,7 @@ SweepAxis word_axis(const std::string& key, const std::string& text, Voice voice
 SweepAxis axis_of(const AxisText& axis, Voice voice) {
   if (axis.is_dim)
     return numeric_axis(axis.name, parse_value_list(voice == Voice::kFlags ? "--dim" : "dims", axis.text));
-  if (axis.name == "dtype" || axis.name == "quantize") return word_axis(axis.name, axis.text, voice);
+  if (is_worded(axis.name)) return word_axis(axis.name, axis.text, voice);
   return axis_from_text(axis.name, capture_field(axis.name).name_for(voice).c_str(), axis.text);
 }
 

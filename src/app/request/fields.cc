@@ -90,25 +90,27 @@ constexpr std::array kFields{
     row("training", "--training", &Request::training, "",
         "A whole training step: forward, backward and optimizer"),
     row("optimizer", "--optimizer", &Request::optimizer, "NAME",
-        "Optimizer for --training: sgd (default), sgd-momentum, adam, adamw, adagrad, rmsprop, adafactor, "
-        "muon "
-        "or none, each with :foreach, :fused, :loop or :8bit where it has one, for example adamw:fused"),
+        "Optimizer for --training: sgd (default), sgd-momentum, adam, adamw, adagrad, rmsprop, adafactor, muon "
+        "or none, each with :foreach, :fused, :loop or :8bit where it has one, for example adamw:fused",
+        {.list_help = "Optimizers for --training: adamw,adamw:8bit,adafactor"}),
     row("autocast", "--autocast", &Request::autocast, "DTYPE",
-        "Forward under torch.autocast: bfloat16 or float16. A training step in float16 has a GradScaler"),
+        "Forward under torch.autocast: bfloat16 or float16. A training step in float16 has a GradScaler",
+        {.list_help = "Dtypes of torch.autocast: none,bfloat16"}),
     row("accumulate", "--accumulate", &Request::accumulate, "N",
         "Gradient accumulation: N forward and backward passes before the step of the optimizer"),
     row("checkpoint", "--checkpoint", &Request::checkpoint, "WHICH",
         "Activation checkpointing, in training: layers (each repeated block), selective (layers, but results "
         "of "
         "matrix products and attention are kept) or paths of modules, for example 'encoder.layer.*'",
-        {.example = "'encoder.layer.*'"}),
+        {.example = "'encoder.layer.*'",
+         .list_help = "Activation checkpointing, in training: none,layers,selective"}),
     row("freeze", "--freeze", &Request::freeze, "PATTERN",
         "Parameters that are not trained, by module or by name, for example 'embeddings,encoder.layer.0.*'; "
         "'!classifier*' freezes all others",
         {.example = "'encoder.*'"}),
     row("lora", "--lora", &Request::lora, "r=N,targets=NAMES",
         "Low-rank adapters on the linear layers of these names, the model's own weights frozen: "
-        "r=16,targets=q_proj,v_proj. alpha=N too; targets=all-linear: all but the output layer",
+        "r=16,targets=q_proj,v_proj. alpha=N too; targets=all-linear: all but the output embeddings",
         {.example = "r=16,targets=q_proj,v_proj"}),
     row("master_weights", "--master-weights", &Request::master_weights, "",
         "The optimizer of a model in bfloat16 or float16 holds a float32 copy of the weights"),
@@ -325,6 +327,7 @@ struct Check {
         throw Error("'" + line + "' is no line of a file", where(), "for example model.py:42");
   }
   void operator()(std::string& text) const {
+    if (text == "none" && (field.key == "autocast" || field.key == "checkpoint")) return text.clear();
     if (field.key == "autocast") return check_dtype(text);
     if (field.key == "dtype") return check_dtype(text), check_computes(text);
     if (field.key == "quantize" && !text.empty() && text != "none" && text != "published")

@@ -19,6 +19,12 @@ struct SweepFlags : ModelCommandFlags {
 // The lists among the flags, dtypes outermost; what is left of `written` does not vary.
 std::vector<AxisText> axes_of(WrittenRequest& written) {
   std::vector<AxisText> axes;
+  for (const char* key : {"optimizer", "autocast", "checkpoint"}) {
+    const std::string text = written.text(key);
+    if (text.find(',') == std::string::npos) continue;  // one does not vary
+    axes.push_back({key, text});
+    written.texts.erase(key);
+  }
   for (const char* key : {"dtype", "quantize", "batch", "seq_len", "past_len", "image_size"}) {
     if (const std::string text = written.text(key); !text.empty()) axes.push_back({key, text});
     written.texts.erase(key);

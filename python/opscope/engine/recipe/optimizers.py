@@ -10,6 +10,7 @@ import torch
 
 from opscope._load import native
 from opscope.engine.recipe import eight_bit
+from opscope.errors import error
 
 Make = Callable[..., Any]
 
@@ -63,7 +64,10 @@ class MuonAndAdamW:
         matrices = [p for place, p in enumerate(parameters) if p.dim() == 2 and place not in embeds]
         taken = {id(p) for p in matrices}
         others = [p for p in parameters if id(p) not in taken]
-        self._parts: list[Any] = [torch.optim.Muon(matrices)] if matrices else []
+        muon: Any = getattr(torch.optim, "Muon", None)
+        if muon is None:
+            raise error(f"torch {torch.__version__} has no Muon", "optimizer", "torch 2.9 has it")
+        self._parts: list[Any] = [muon(matrices)] if matrices else []
         self._parts += [torch.optim.AdamW(others)] if others else []
         self.param_groups = [group for part in self._parts for group in part.param_groups]
         rest = f"AdamW the other {len(others)} parameters, embeddings and the output layer among them"
