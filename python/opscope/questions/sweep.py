@@ -169,11 +169,11 @@ def sweep(
 ) -> Sweep:
     """A model's costs at every combination of sizes, and the crossovers between them.
 
-    `batch`, `seq_len`, `image_size`, `past_len`, `dtype`, `quantize`, and in training `optimizer`, `autocast` and
-    `checkpoint`, are lists, or text as on the command line ('1,2,4,..,256', '128:4096:x2'). The model is built once and captured at each point; above
-    40 points, or with `polynomial=True`, most are worked out by exact polynomials that captures confirm. `memory` is a limit
-    to mark ('24GiB'); `dims` are the dynamic dimensions of a .pt2 or ONNX file. With `inputs` of your own, `batch` varies the
-    first dimension that they share.
+    `batch`, `seq_len`, `image_size`, `past_len`, `dtype`, `quantize`, and in training `optimizer`, `autocast` and `checkpoint`,
+    are lists, or text as on the command line ('1,2,4,..,256', '128:4096:x2'). The model is built once and captured at each point;
+    above 40 points, or with `polynomial=True`, most are worked out by exact polynomials that captures confirm. `memory` is a
+    limit to mark ('24GiB'); `dims` are the dynamic dimensions of a .pt2 or ONNX file. With `inputs` of your own, `batch` varies
+    the first dimension that they share.
     """
     choices = {"optimizer": optimizer, "autocast": autocast, "checkpoint": checkpoint}
     lists = {name: _listed(value) for name, value in choices.items() if value is not None}
