@@ -10,9 +10,9 @@
 namespace opscope {
 namespace {
 
-// As PyTorch has them: a block is a multiple of 512 bytes; up to 1 MiB it comes from a segment of 2 MiB, up to
-// 10 MiB from one of 20 MiB, and above from one of its own in steps of 2 MiB. A large block is not split where
-// 1 MiB or less would be left.
+// As PyTorch has them: a block is a multiple of 512 bytes; up to 1 MiB it comes from a segment of 2 MiB, up
+// to 10 MiB from one of 20 MiB, and above from one of its own in steps of 2 MiB. A large block is not split
+// where 1 MiB or less would be left.
 constexpr std::uint64_t kStep = 512, kSmall = std::uint64_t{1} << 20, kSmallSegment = 2 * kSmall,
                         kLargeSegment = 20 * kSmall, kOwnSegment = 10 * kSmall;
 
@@ -137,10 +137,12 @@ struct Schedule {
       } else {
         made[piece.held.made].push_back(i);
       }
-      if (piece.kind != MemoryKind::kWeights && piece.held.freed != kNone) freed[piece.held.freed].push_back(i);
+      if (piece.kind != MemoryKind::kWeights && piece.held.freed != kNone)
+        freed[piece.held.freed].push_back(i);
     }
     // A model's weights are put on the device before its inputs are made.
-    std::ranges::stable_partition(there, [&](std::uint32_t i) { return pieces[i].kind == MemoryKind::kWeights; });
+    std::ranges::stable_partition(there,
+                                  [&](std::uint32_t i) { return pieces[i].kind == MemoryKind::kWeights; });
   }
 
   std::vector<std::uint32_t> there;  // before the first op
@@ -150,7 +152,9 @@ struct Schedule {
 Allocator run(const Graph& graph, std::span<const MemoryPiece> pieces, const Schedule& schedule,
               std::span<const Count> workspaces, Count pools, Allocator allocator = Allocator()) {
   std::vector<Allocator::Block> blocks(pieces.size(), Allocator::kNoBlock);
-  const auto make = [&](std::uint32_t piece) { blocks[piece] = allocator.allocate(pieces[piece].bytes.value()); };
+  const auto make = [&](std::uint32_t piece) {
+    blocks[piece] = allocator.allocate(pieces[piece].bytes.value());
+  };
   for (const std::uint32_t piece : schedule.there) make(piece);
   allocator.allocate(pools.value());
   for (OpId op = 0; op < graph.ops.size(); ++op) {

@@ -1,5 +1,5 @@
-// PyTorch's caching allocator on a CUDA device, simulated: it takes memory from the driver in segments, splits
-// them into blocks and keeps what is freed, so that a run needs more than its tensors hold.
+// PyTorch's caching allocator on a CUDA device, simulated: it takes memory from the driver in segments,
+// splits them into blocks and keeps what is freed, so that a run needs more than its tensors hold.
 #pragma once
 
 #include <span>

@@ -10,8 +10,8 @@
 namespace opscope {
 namespace {
 
-// cuBLAS's pool on Hopper and later, for each handle: PyTorch has one for each thread that multiplies. cuBLASLt,
-// which adds a bias in the product, takes another.
+// cuBLAS's pool on Hopper and later, for each handle: PyTorch has one for each thread that multiplies.
+// cuBLASLt, which adds a bias in the product, takes another.
 constexpr std::uint64_t kPool = std::uint64_t{32} << 20, kBiasPool = std::uint64_t{1} << 20;
 
 struct Interval {
@@ -26,8 +26,8 @@ bool is_on_cuda(const Graph& graph, const Op& op) {
 }
 
 bool multiplies(std::string_view name) {
-  static constexpr std::array<std::string_view, 10> kNames{"linear", "matmul", "mm",     "addmm",  "bmm",
-                                                           "baddbmm", "einsum", "bilinear", "dot", "mv"};
+  static constexpr std::array<std::string_view, 10> kNames{"linear",  "matmul", "mm",       "addmm", "bmm",
+                                                           "baddbmm", "einsum", "bilinear", "dot",   "mv"};
   return std::ranges::find(kNames, op_type(name)) != kNames.end();
 }
 
@@ -58,7 +58,8 @@ Count pools(const Graph& graph) {
 // bytes: what comes with channels first is copied into that order, and the result back. Which kernel runs,
 // and whether it splits the sum into parts, only cuDNN knows.
 
-const Value* value_of(const Graph& graph, const Op& op, std::string_view first, std::string_view second = "") {
+const Value* value_of(const Graph& graph, const Op& op, std::string_view first,
+                      std::string_view second = "") {
   for (const Argument& argument : graph.arguments_of(op)) {
     const auto name = graph.text(argument.name);
     if (argument.kind == ArgumentKind::kTensor && (name == first || (!second.empty() && name == second)))
@@ -112,14 +113,16 @@ double images_bytes(const Graph& graph, const Convolution& conv) {
   double places = 1;
   for (const std::int64_t side : conv.places.subspan(2)) places *= static_cast<double>(side);
   if (places > kFewPlaces) return 0;
-  return static_cast<double>(conv.places[0]) * static_cast<double>(numel(graph.shape(*conv.weight)).value()) * 4;
+  return static_cast<double>(conv.places[0]) * static_cast<double>(numel(graph.shape(*conv.weight)).value()) *
+         4;
 }
 
 Interval of_convolution(const Graph& graph, const Op& op) {
   const bool is_backward = short_op_name(graph.op_name(op)) == "convolution_backward";
   const Value* input = value_of(graph, op, "input", "self");
   const Value* weight = value_of(graph, op, "weight");
-  const Value* result = is_backward ? value_of(graph, op, "grad_output") : &graph.values[graph.outputs_of(op)[0]];
+  const Value* result =
+      is_backward ? value_of(graph, op, "grad_output") : &graph.values[graph.outputs_of(op)[0]];
   if (!input || !weight || !result) return {};
   const Convolution conv{input, weight, result, is_backward, graph.shape(*weight), graph.shape(*result)};
   if (conv.window.size() < 3 || graph.shape(*input).size() != conv.window.size() ||
@@ -133,9 +136,15 @@ Interval of_convolution(const Graph& graph, const Op& op) {
 }
 
 bool is_convolution(std::string_view name) {
-  static constexpr std::array<std::string_view, 9> kNames{
-      "conv1d", "conv2d", "conv3d", "convolution", "convolution_backward", "cudnn_convolution",
-      "conv_transpose1d", "conv_transpose2d", "conv_transpose3d"};
+  static constexpr std::array<std::string_view, 9> kNames{"conv1d",
+                                                          "conv2d",
+                                                          "conv3d",
+                                                          "convolution",
+                                                          "convolution_backward",
+                                                          "cudnn_convolution",
+                                                          "conv_transpose1d",
+                                                          "conv_transpose2d",
+                                                          "conv_transpose3d"};
   return std::ranges::find(kNames, short_op_name(name)) != kNames.end();
 }
 

@@ -11,8 +11,8 @@
 namespace opscope {
 
 struct LibraryWorkspace {
-  Count pools{};           // cuBLAS's: one for each thread that multiplies, forward's and backward's
-  Count least{}, most{};   // what all of it adds to the peak; only cuDNN knows which of its algorithms runs
+  Count pools{};          // cuBLAS's: one for each thread that multiplies, forward's and backward's
+  Count least{}, most{};  // what all of it adds to the peak; only cuDNN knows which of its algorithms runs
   std::vector<Count> least_by_op{}, most_by_op{};  // what an op holds while it runs; empty on other devices
   bool is_exact() const { return least == most; }
 };

@@ -68,8 +68,8 @@ struct MemoryTimeline {
   MemorySplit at_peak{};     // weights included
   OpId peak_op = kNone;      // the first that reaches the peak; kNone where there are no ops
 
-  LibraryWorkspace library{};        // cuBLAS's and cuDNN's, on a CUDA device
-  CudaAllocation allocator{};        // what PyTorch's allocator needs for it there; 0 on another device
+  LibraryWorkspace library{};  // cuBLAS's and cuDNN's, on a CUDA device
+  CudaAllocation allocator{};  // what PyTorch's allocator needs for it there; 0 on another device
 
   Count peak_memory_bytes() const { return weights + peak; }
   // What a device must have for it.

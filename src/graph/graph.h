@@ -174,7 +174,8 @@ struct Owned {
 struct DeclaredCost {
   OpId op = 0;
   std::optional<std::uint64_t> macs, flops, bytes;
-  std::string source{};  // whose formula it is: empty for the user's own, or "torch", "fvcore", "bitsandbytes"
+  std::string
+      source{};  // whose formula it is: empty for the user's own, or "torch", "fvcore", "bitsandbytes"
 };
 
 enum class NodeKind : std::uint8_t {

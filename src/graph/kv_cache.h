@@ -41,11 +41,11 @@ struct LatentAttention {
 };
 
 struct KvCache {
-  std::string type;            // the class: "DynamicCache", "StaticCache"
-  std::int64_t batch = 0;      // sequences
-  std::int64_t past_len = 0;   // tokens of each in the cache before the step
-  std::int64_t capacity = 0;   // tokens of each that it has room for; 0: it grows
-  std::int64_t block = 1;      // tokens that are allocated together
+  std::string type;             // the class: "DynamicCache", "StaticCache"
+  std::int64_t batch = 0;       // sequences
+  std::int64_t past_len = 0;    // tokens of each in the cache before the step
+  std::int64_t capacity = 0;    // tokens of each that it has room for; 0: it grows
+  std::int64_t block = 1;       // tokens that are allocated together
   std::vector<KvLayer> layers;  // those that keep something
   LatentAttention latent;
   bool empty() const { return layers.empty(); }

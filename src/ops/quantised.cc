@@ -99,9 +99,8 @@ constexpr std::string_view kConvRelu =
     "n*w MACs, w the elements of a filter, + 7*n flops (bias, compare, quantise)";
 
 // How libraries store a KV cache differs, and none of them is asked.
-constexpr Family kv_row{.category = Category::kQuantised,
-                        .fusion = Fusion::kPointwise,
-                        .confidence = Confidence::kEstimated};
+constexpr Family kv_row{
+    .category = Category::kQuantised, .fusion = Fusion::kPointwise, .confidence = Confidence::kEstimated};
 
 constexpr OpRow kRows[] = {
     row("aten::_choose_qparams_per_tensor", per_input<2>, "2*m compares"),

@@ -236,7 +236,9 @@ void bind_graph(py::module_& m) {
            })
       .def("add_diagnostic",
            [](Graph& graph, const std::string& kind, const std::string& op, const std::string& module,
-              const std::string& message) { graph.diagnostics.push_back({kind, op, module, message}); })
+              const std::string& message) {
+             graph.diagnostics.push_back({kind, op, module, message});
+           })
       .def("set_published",
            [](Graph& graph, const std::string& method, const std::string& scheme,
               const std::vector<std::string>& only, const std::vector<std::string>& without) {
@@ -251,8 +253,7 @@ void bind_graph(py::module_& m) {
                  graph.ops[op].repeats = times;
              }
            })
-      .def("set_kv_cache",
-           [](Graph& graph, const py::dict& told) { graph.kv_cache = kv_cache_of(told); })
+      .def("set_kv_cache", [](Graph& graph, const py::dict& told) { graph.kv_cache = kv_cache_of(told); })
       .def("calls_of", calls_of)
       .def("costs_more_than",
            [](const Graph& graph, const Graph& other) { return total_weight(graph) > total_weight(other); })
@@ -264,8 +265,9 @@ void bind_graph(py::module_& m) {
            })
       .def("declare_cost",
            [](Graph& graph, OpId op, std::optional<std::uint64_t> macs, std::optional<std::uint64_t> flops,
-              std::optional<std::uint64_t> bytes,
-              const std::string& source) { graph.declared.push_back({op, macs, flops, bytes, source}); })
+              std::optional<std::uint64_t> bytes, const std::string& source) {
+             graph.declared.push_back({op, macs, flops, bytes, source});
+           })
       .def_property(
           "tracer", [](const Graph& graph) { return graph.capture.tracer; },
           [](Graph& graph, const std::string& tracer) { graph.capture.tracer = tracer; })

@@ -8,10 +8,10 @@
 #include "python/bindings.h"
 #include "readers/results/budget_reader.h"
 #include "readers/results/profile_reader.h"
-#include "report/llm/llm.h"
 #include "report/check/report.h"
 #include "report/compare/report.h"
 #include "report/diff/report.h"
+#include "report/llm/llm.h"
 #include "report/reconcile/reconcile.h"
 
 namespace opscope::python {
@@ -229,11 +229,12 @@ FitAnswer fit_model(const CaptureRequest& model, const std::string& spec, const 
   return fit(request, points);
 }
 
-std::shared_ptr<LlmAnswer> llm_of(const CaptureRequest& model, const std::string& spec, const py::object& capture,
-                                  const std::string& prompt, const std::string& generate,
-                                  const std::string& batches, const std::string& reserve, bool plot,
-                                  const py::kwargs& costs) {
-  LlmRequest request{.model = model, .prompt = prompt, .generate = generate, .batches = batches, .reserve = reserve};
+std::shared_ptr<LlmAnswer> llm_of(const CaptureRequest& model, const std::string& spec,
+                                  const py::object& capture, const std::string& prompt,
+                                  const std::string& generate, const std::string& batches,
+                                  const std::string& reserve, bool plot, const py::kwargs& costs) {
+  LlmRequest request{
+      .model = model, .prompt = prompt, .generate = generate, .batches = batches, .reserve = reserve};
   request.model.model = spec, request.plot = plot, request.voice = Voice::kArguments;
   if (costs.contains("hardware")) request.devices = options_by_device(costs);
   PythonPoints points(request.model, capture);
@@ -348,14 +349,16 @@ void bind_sweep(py::module_& m) {
       });
   m.def("fit", fit_model);
   py::class_<LlmAnswer, std::shared_ptr<LlmAnswer>>(m, "Llm")
-      .def("to_format", [](const LlmAnswer& self, const std::string& format, const py::kwargs& text) {
-        return to_format(self, format_from_name(format), text_options(text));
-      })
+      .def("to_format",
+           [](const LlmAnswer& self, const std::string& format, const py::kwargs& text) {
+             return to_format(self, format_from_name(format), text_options(text));
+           })
       .def("draw", [](const LlmAnswer& self, const std::string& path) {
         write_picture(path, [&](PictureFormat format) { return svg_to(format, llm_svg(self)); });
       });
-  m.def("llm", llm_of, py::arg("request"), py::arg("spec"), py::arg("capture"), py::kw_only(), py::arg("prompt") = "",
-        py::arg("generate") = "", py::arg("batches") = "", py::arg("reserve") = "", py::arg("plot") = false);
+  m.def("llm", llm_of, py::arg("request"), py::arg("spec"), py::arg("capture"), py::kw_only(),
+        py::arg("prompt") = "", py::arg("generate") = "", py::arg("batches") = "", py::arg("reserve") = "",
+        py::arg("plot") = false);
 }
 
 }  // namespace opscope::python

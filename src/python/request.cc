@@ -151,7 +151,8 @@ void bind_request(py::module_& m) {
     py::list rows;
     for (const StorageScheme& scheme : storage_schemes()) {
       const StorageChoice choice = storage_choice(scheme.name, "quantize");
-      rows.append(py::make_tuple(std::string(scheme.name), choice.words(), std::string(scheme.as_in), choice.flops()));
+      rows.append(py::make_tuple(std::string(scheme.name), choice.words(), std::string(scheme.as_in),
+                                 choice.flops()));
     }
     return rows;
   });

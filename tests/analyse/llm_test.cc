@@ -12,7 +12,8 @@ namespace {
 
 TEST(Llm, absorbed_attention_by_hand) {
   // DeepSeek-V3's layer at batch 3 with 100 tokens, weights of 2 bytes.
-  LatentAttention a{.batch = 3, .context = 100, .heads = 128, .nope = 128, .rope = 64, .value = 128, .latent = 512};
+  AbsorbedAttention a{
+      .batch = 3, .context = 100, .heads = 128, .nope = 128, .rope = 64, .value = 128, .latent = 512};
   a.weight_bytes = Count{2 * 512 * 128 * (128 + 128)};
   const auto kernels = absorbed_kernels(a);
   ASSERT_EQ(kernels.size(), 3u);
@@ -30,7 +31,8 @@ TEST(Llm, absorbed_attention_by_hand) {
 }
 
 TEST(Llm, a_cache_of_a_smaller_type_is_read_in_fewer_bytes) {
-  LatentAttention a{.batch = 1, .context = 1000, .heads = 16, .nope = 128, .rope = 64, .value = 128, .latent = 512};
+  AbsorbedAttention a{
+      .batch = 1, .context = 1000, .heads = 16, .nope = 128, .rope = 64, .value = 128, .latent = 512};
   const Count wide = absorbed_kernels(a)[1].traffic.input_bytes;
   a.cache = DType::kFloat8E4M3FN;
   EXPECT_EQ(wide - absorbed_kernels(a)[1].traffic.input_bytes, Count{1000 * 576});
@@ -53,7 +55,8 @@ TEST(Llm, a_step_on_several_devices_takes_its_part_of_the_time) {
 
 TEST(MemoryNeed, the_reserve_is_of_what_comes_and_goes) {
   MemorySplit split;
-  split[MemoryKind::kWeights] = 1000, split[MemoryKind::kKvCache] = 500, split[MemoryKind::kActivations] = 200;
+  split[MemoryKind::kWeights] = 1000, split[MemoryKind::kKvCache] = 500,
+  split[MemoryKind::kActivations] = 200;
   const MemoryNeed need = memory_need(split, Reserve::from("", Count{10'000}, false));
   EXPECT_EQ(need.tensors, Count{1700});
   EXPECT_EQ(need.allocator, Count{static_cast<std::uint64_t>(200 * kAllocatorShare)});

@@ -1,4 +1,5 @@
-// What a CUDA device needs beside the tensors: cuBLAS's pools, cuDNN's workspaces, the blocks of PyTorch's allocator.
+// What a CUDA device needs beside the tensors: cuBLAS's pools, cuDNN's workspaces, the blocks of PyTorch's
+// allocator.
 #include <gtest/gtest.h>
 
 #include "cost/liveness.h"
@@ -36,10 +37,11 @@ Graph linear(bool with_bias) {
   GraphBuilder b;
   const auto x = b.input(floats32({4, 8}));
   const auto w = b.parameter("weight", floats32({8, 8}));
-  if (!with_bias) return on_cuda(b.finish({b.op("aten::linear", {{"input", x}, {"weight", w}}, {floats32({4, 8})})}));
+  if (!with_bias)
+    return on_cuda(b.finish({b.op("aten::linear", {{"input", x}, {"weight", w}}, {floats32({4, 8})})}));
   const auto bias = b.parameter("bias", floats32({8}));
-  return on_cuda(b.finish(
-      {b.op("aten::linear", {{"input", x}, {"weight", w}, {"bias", bias}}, {floats32({4, 8})})}));
+  return on_cuda(
+      b.finish({b.op("aten::linear", {{"input", x}, {"weight", w}, {"bias", bias}}, {floats32({4, 8})})}));
 }
 
 TEST(LibraryWorkspace, OtherDevicesHaveNone) {

@@ -10,11 +10,8 @@ namespace {
 constexpr std::uint64_t kBytes = 2 * 8 * 128 * 2;
 
 KvLayer full() {
-  return {.dtype = DType::kBFloat16,
-          .heads = 8,
-          .key_width = 128,
-          .value_width = 128,
-          .bytes_per_token = kBytes};
+  return {
+      .dtype = DType::kBFloat16, .heads = 8, .key_width = 128, .value_width = 128, .bytes_per_token = kBytes};
 }
 KvLayer sliding(std::int64_t window) {
   KvLayer layer = full();

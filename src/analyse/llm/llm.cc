@@ -150,11 +150,11 @@ class Serving {
   void shorten() {
     const std::int64_t room = positions_ - question().generate;
     if (question().prompt_is_given || room < 1)
-      throw Error("a prompt of " + format_exact(Count{question().prompt}) + " tokens and " +
-                      format_exact(Count{question().generate}) + " generated ones are more than the model's " +
-                      format_exact(Count{positions_}) + " positions",
-                  "--prompt",
-                  room < 1 ? "generate fewer tokens" : "a prompt of up to " + format_exact(Count{room}));
+      throw Error(
+          "a prompt of " + format_exact(Count{question().prompt}) + " tokens and " +
+              format_exact(Count{question().generate}) + " generated ones are more than the model's " +
+              format_exact(Count{positions_}) + " positions",
+          "--prompt", room < 1 ? "generate fewer tokens" : "a prompt of up to " + format_exact(Count{room}));
     question().prompt = room;
     answer_.notes.push_back("a prompt of " + format_exact(Count{room}) + " tokens: the model has " +
                             format_exact(Count{positions_}) + " positions");
@@ -211,7 +211,8 @@ class Serving {
   template <class Fits>
   static std::int64_t largest(std::int64_t low, std::int64_t high, const Fits& fits) {
     std::int64_t good = low - 1;
-    for (std::int64_t reach = 1; good < high; reach *= 2) {  // not all at once: captures of huge steps are slow
+    for (std::int64_t reach = 1; good < high;
+         reach *= 2) {  // not all at once: captures of huge steps are slow
       const std::int64_t next = std::min(good + reach, high);
       if (!fits(next)) {
         high = next - 1;
@@ -237,7 +238,8 @@ class Serving {
     const std::int64_t found = largest(low, high, [&](auto value) { return fits(value, Trust::kFit); });
     if (found < low) return fits(low, Trust::kCaptures) ? low : found;
     const auto [batch, context] = place(found);
-    const auto said = memory_of(batch, context, Trust::kFit), is = memory_of(batch, context, Trust::kCaptures);
+    const auto said = memory_of(batch, context, Trust::kFit),
+               is = memory_of(batch, context, Trust::kCaptures);
     if (said && is && *said == *is) return found;
     return largest(low, high, [&](auto value) { return fits(value, Trust::kCaptures); });
   }
@@ -256,8 +258,8 @@ class Serving {
     for (std::size_t i = 0; i < question().batches.size(); ++i)
       device.rows.push_back(row_of(device, i, one, reserve, known));
     if (!known) return device;
-    const std::int64_t batch =
-        search(1, kMostBatch, device, [&](std::int64_t value) { return std::pair(value, question().context()); });
+    const std::int64_t batch = search(
+        1, kMostBatch, device, [&](std::int64_t value) { return std::pair(value, question().context()); });
     if (batch > 0) {
       device.largest = batch;
       device.largest_memory = memory_of(batch, question().context(), Trust::kFit);

@@ -31,10 +31,10 @@ struct LlmQuestion {
 // Layers whose caches are alike.
 struct LlmCacheGroup {
   std::uint32_t layers = 0;
-  std::string form{};             // "2 x 8 heads x 128", "latent 512 + 64"
-  Count token_bytes{};            // of one layer and one more token
-  std::int64_t window = 0;        // tokens that it holds at most; 0: all
-  Count sequence_bytes{};         // of one layer where it does not grow: of a full window, of a state
+  std::string form{};       // "2 x 8 heads x 128", "latent 512 + 64"
+  Count token_bytes{};      // of one layer and one more token
+  std::int64_t window = 0;  // tokens that it holds at most; 0: all
+  Count sequence_bytes{};   // of one layer where it does not grow: of a full window, of a state
 };
 
 struct LlmModel {
@@ -72,7 +72,7 @@ struct LlmRow {
   MemorySplit memory{};  // at the peak, with the cache of prompt and answer
   MemoryNeed need{};
   bool fits = false;
-  std::int64_t devices = 1;  // that its memory needs
+  std::int64_t devices = 1;               // that its memory needs
   std::optional<std::int64_t> longest{};  // context; nullopt: not even one token fits
   bool longest_is_positions = false;      // the model ends it, not the memory
 

@@ -115,8 +115,8 @@ void find_active(LlmModel& model, const Graph& graph, std::int64_t batch) {
     const auto experts = graph.shape(graph.values[read[1]]).front();
     const auto rows = graph.shape(graph.values[read[0]]).front();
     if (experts < 1 || batch < 1) continue;
-    const double part = std::min(1.0, static_cast<double>(rows) / static_cast<double>(batch) /
-                                          static_cast<double>(experts));
+    const double part =
+        std::min(1.0, static_cast<double>(rows) / static_cast<double>(batch) / static_cast<double>(experts));
     const ModuleId module = graph.scopes[op.scope].module;
     for (const Owned& owned : graph.owned)  // their biases too
       if (owned.module == module && !graph.shape(graph.values[owned.value]).empty() &&
@@ -127,8 +127,8 @@ void find_active(LlmModel& model, const Graph& graph, std::int64_t batch) {
   model.active = model.parameters.total;
   for (const auto& [value, part] : used) {
     const Count all = numel(graph.shape(graph.values[value]));
-    model.active = model.active -
-                   (all - Count{static_cast<std::uint64_t>(static_cast<double>(all) * part + 0.5)});
+    model.active =
+        model.active - (all - Count{static_cast<std::uint64_t>(static_cast<double>(all) * part + 0.5)});
   }
 }
 

@@ -91,7 +91,7 @@ class Finder {
     const auto expanded = shape(result(*expands));
     const auto inputs = reads(*expands);
     if (given.size() != 4 || expanded.size() < 2 || inputs.empty()) return std::nullopt;
-    LatentAttention a{.batch = given[0], .queries = given[2], .heads = given[1], .value = given[3]};
+    AbsorbedAttention a{.batch = given[0], .queries = given[2], .heads = given[1], .value = given[3]};
     a.latent = shape(inputs.front()).back();
     a.nope = Count{expanded.back()} / a.heads - a.value;
     for (const OpId op : own)
@@ -110,14 +110,16 @@ class Finder {
 
   // A cache that is converted before a fused attention reads it: a server's reads it as it is stored.
   std::optional<Region> stored(const std::vector<OpId>& own) const {
-    const auto attends = std::ranges::find_if(own, [&](OpId op) { return category(op) == Category::kAttention; });
+    const auto attends =
+        std::ranges::find_if(own, [&](OpId op) { return category(op) == Category::kAttention; });
     if (attends == own.end()) return std::nullopt;
     const auto written = std::find_if(std::make_reverse_iterator(attends), own.rend(),
                                       [&](OpId op) { return writes_cache(op); });
     if (written == own.rend()) return std::nullopt;
     bool converts = false;
     for (OpId op = *written + 1; op < *attends; ++op)
-      converts |= costs_[op].traffic.total() && std::ranges::any_of(reads(op), [&](ValueId id) { return is_cache(id); });
+      converts |= costs_[op].traffic.total() &&
+                  std::ranges::any_of(reads(op), [&](ValueId id) { return is_cache(id); });
     if (!converts) return std::nullopt;
     const OpId op = *attends;
     Region region{.first = *written + 1, .last = op};
@@ -139,15 +141,15 @@ class Finder {
     const auto first = std::ranges::find_if(own, [&](OpId op) { return is_inner_product(op); });
     if (first == own.end()) return std::nullopt;
     const auto last = std::find_if(own.rbegin(), own.rend(), [&](OpId op) { return is_inner_product(op); });
-    const bool has_softmax = std::any_of(first, own.end(), [&](OpId op) {
-      return op < *last && category(op) == Category::kSoftmax;
-    });
+    const bool has_softmax = std::any_of(
+        first, own.end(), [&](OpId op) { return op < *last && category(op) == Category::kSoftmax; });
     if (*first == *last || !has_softmax) return std::nullopt;
     // Keys and values that were repeated for their queries' heads before.
     auto begin = first;
     const auto only_moves = [&](OpId op) {
       const Category is = category(op);
-      return (is == Category::kCopy || is == Category::kView || is == Category::kMetadata) && !writes_cache(op);
+      return (is == Category::kCopy || is == Category::kView || is == Category::kMetadata) &&
+             !writes_cache(op);
     };
     while (begin != own.begin() && *(begin - 1) == *begin - 1 && only_moves(*(begin - 1))) --begin;
     Region region{.first = *begin, .last = *last};
@@ -173,11 +175,13 @@ class Finder {
     const auto wide = shape(repeated);
     for (const OpId op : own)
       for (const ValueId id : reads(op))
-        if (is_cache(id) && shape(id).size() == 4 && wide.size() == 4 && wide[1] > 0 && shape(id)[1] < wide[1])
+        if (is_cache(id) && shape(id).size() == 4 && wide.size() == 4 && wide[1] > 0 &&
+            shape(id)[1] < wide[1])
           return bytes * Count{shape(id)[1]} / Count{wide[1]};
     for (const OpId op : own)
       for (const ValueId id : graph_.outputs_of(graph_.ops[op]))
-        if (is_cache(id) && shape(id).size() == 4 && wide.size() == 4 && wide[1] > 0 && shape(id)[1] < wide[1])
+        if (is_cache(id) && shape(id).size() == 4 && wide.size() == 4 && wide[1] > 0 &&
+            shape(id)[1] < wide[1])
           return bytes * Count{shape(id)[1]} / Count{wide[1]};
     return bytes;
   }
@@ -190,9 +194,8 @@ class Finder {
 // What an op copies of a cache that it makes longer: a server writes the new tokens alone.
 Count copied_cache(const Graph& graph, const Op& op) {
   const auto outputs = graph.outputs_of(op);
-  const bool makes = std::ranges::any_of(outputs, [&](ValueId id) {
-    return id != kNone && names_cache(graph.text(graph.values[id].name));
-  });
+  const bool makes = std::ranges::any_of(
+      outputs, [&](ValueId id) { return id != kNone && names_cache(graph.text(graph.values[id].name)); });
   if (!makes || op_type(graph.op_name(op)) != "cat") return {};
   Count copied{};
   each_read(graph, op, [&](ValueId id) {
@@ -204,7 +207,8 @@ Count copied_cache(const Graph& graph, const Op& op) {
 class Server {
  public:
   Server(const Graph& graph, LlmPhase phase)
-      : graph_(graph), costs_(estimate(graph, Convention::kOpscope)),
+      : graph_(graph),
+        costs_(estimate(graph, Convention::kOpscope)),
         regions_(Finder(graph, costs_, phase).run()) {}
 
   void price(ServedStep& step) const {

@@ -65,14 +65,14 @@ ServedStep served_step(const Graph& graph, LlmPhase phase, std::int64_t batch, s
 
 // Multi-head latent attention of one layer in a decode step. Letters as in DeepSeek-V2's paper: H heads; n
 // and r wide queries and keys, without and with rotation; v wide values; a latent c wide.
-struct LatentAttention {
+struct AbsorbedAttention {
   Count batch = 1, queries = 1, context = 1;  // context: tokens in the cache with the new ones
   Count heads = 1, nope = 0, rope = 0, value = 0, latent = 0;
-  Count weight_bytes{};                               // of W_UK and W_UV together, as they are stored
+  Count weight_bytes{};  // of W_UK and W_UV together, as they are stored
   DType activations = DType::kBFloat16, cache = DType::kBFloat16;  // their types
 };
 // The absorbed form: queries are multiplied by W_UK, attend to the latent itself as one key and value that
 // all heads share, and W_UV makes values of what they gather. See docs/llm.md for the formula.
-std::vector<ServedKernel> absorbed_kernels(const LatentAttention& a);
+std::vector<ServedKernel> absorbed_kernels(const AbsorbedAttention& a);
 
 }  // namespace opscope

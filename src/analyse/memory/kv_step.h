@@ -21,11 +21,11 @@ struct KvUse {
 };
 
 struct KvStep {
-  Count held{};                // by the cache before the step
-  std::vector<KvUse> uses;     // by bytes, the most first
-  std::vector<KvUse> copies;   // those that read the cache to write it to new memory
-  Count copied{};              // what these read and write
-  Count added{};               // what the step adds to the cache: the new tokens; 0 where that is not known
+  Count held{};               // by the cache before the step
+  std::vector<KvUse> uses;    // by bytes, the most first
+  std::vector<KvUse> copies;  // those that read the cache to write it to new memory
+  Count copied{};             // what these read and write
+  Count added{};              // what the step adds to the cache: the new tokens; 0 where that is not known
   // What writing the new tokens in place would save of `copied`.
   Count saved_in_place() const { return added ? copied - added * 2 : Count{}; }
 };

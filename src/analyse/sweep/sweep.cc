@@ -165,7 +165,8 @@ std::vector<std::int64_t> sides_of(std::string_view text) {
 }
 
 bool is_worded(std::string_view name) {
-  constexpr std::array kWorded = std::to_array<std::string_view>({"autocast", "checkpoint", "dtype", "optimizer", "quantize"});
+  constexpr std::array kWorded =
+      std::to_array<std::string_view>({"autocast", "checkpoint", "dtype", "optimizer", "quantize"});
   return std::ranges::find(kWorded, name) != kWorded.end();
 }
 

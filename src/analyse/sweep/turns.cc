@@ -191,7 +191,8 @@ class Search {
     std::vector<Polynomial> kinds;
     for (std::size_t kind = 0; kind < kMemoryKinds; ++kind) {
       std::vector<std::uint64_t> bytes;
-      for (const std::int64_t steps : at) bytes.push_back(seen(steps).point->figures.at_peak.bytes[kind].value());
+      for (const std::int64_t steps : at)
+        bytes.push_back(seen(steps).point->figures.at_peak.bytes[kind].value());
       auto fitted = interpolation.fit(bytes);
       if (!fitted) return std::nullopt;
       kinds.push_back(*std::move(fitted));

@@ -56,7 +56,8 @@ LlmAnswer ask_llm(const LlmRequest& request, PointSource& source) {
   refuse_steps(request.model, request.voice);
   CaptureRequest model = request.model;
   if (model.dtype.empty()) model.dtype = "published";
-  const LlmCapture capture = [&](LlmPhase phase, std::int64_t batch, std::int64_t tokens, const LlmGive& give) {
+  const LlmCapture capture = [&](LlmPhase phase, std::int64_t batch, std::int64_t tokens,
+                                 const LlmGive& give) {
     const CaptureRequest step = step_of(model, phase, batch, tokens);
     source.capture(model, std::span(&step, 1),
                    [&](std::size_t, const Graph* graph, const std::string& why) { give(graph, why); });

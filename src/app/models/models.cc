@@ -218,8 +218,9 @@ std::optional<Graph> read_model(const CaptureRequest& request) {
 }
 
 std::optional<Graph> cached_model(const CaptureRequest& request, const Cache& cache) {
-  return cached_answer(cache, cache.key(request, "capture"), read_capture,
-                       [](const Graph& graph) -> const auto& { return graph.capture.dependencies; });
+  return cached_answer(
+      cache, cache.key(request, "capture"), read_capture,
+      [](const Graph& graph) -> const auto& { return graph.capture.dependencies; });
 }
 
 namespace {

@@ -106,7 +106,8 @@ constexpr std::array kFields{
     row("training", "--training", &Request::training, "",
         "A whole training step: forward, backward and optimizer"),
     row("optimizer", "--optimizer", &Request::optimizer, "NAME",
-        "Optimizer for --training: sgd (default), sgd-momentum, adam, adamw, adagrad, rmsprop, adafactor, muon "
+        "Optimizer for --training: sgd (default), sgd-momentum, adam, adamw, adagrad, rmsprop, adafactor, "
+        "muon "
         "or none, each with :foreach, :fused, :loop or :8bit where it has one, for example adamw:fused",
         {.list_help = "Optimizers for --training: adamw,adamw:8bit,adafactor"}),
     row("autocast", "--autocast", &Request::autocast, "DTYPE",

@@ -53,8 +53,8 @@ struct CaptureRequest {
   std::string quantize, quantize_only;  // how weights are stored: "": as published
   bool source_lines = false;
   bool training = false;
-  std::string optimizer;  // "": sgd, in training; "adamw:fused"
-  std::string autocast;   // a dtype; "": none
+  std::string optimizer;                   // "": sgd, in training; "adamw:fused"
+  std::string autocast;                    // a dtype; "": none
   std::optional<std::int64_t> accumulate;  // micro-steps of a training step
   std::string checkpoint, freeze;          // "layers", "selective" or patterns; patterns
   std::string lora;                        // "r=16,alpha=16,targets=q_proj,v_proj"

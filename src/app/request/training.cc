@@ -102,8 +102,9 @@ class Checks {
     if (dtype != "bfloat16" && dtype != "float16")
       throw Error("autocast to " + dtype + " is none", where("autocast"), "choose bfloat16 or float16");
     if (request_.is_traced())
-      throw Error(request_.tracer + " is not run under autocast", where("autocast"),
-                  said("leave out --tracer: the engine captures it", "leave out the tracer: the engine captures it"));
+      throw Error(
+          request_.tracer + " is not run under autocast", where("autocast"),
+          said("leave out --tracer: the engine captures it", "leave out the tracer: the engine captures it"));
   }
 
   // Into "r=16,alpha=16,dropout=0,targets=q_proj,v_proj".
@@ -118,10 +119,14 @@ class Checks {
         targets.append(",").append(item);
         continue;
       }
-      part = key == "r" ? &rank : key == "alpha" ? &alpha : key == "dropout" ? &dropout
-             : key == "targets"                                              ? &targets
-                                                                             : nullptr;
-      if (!part) fail_lora("'" + std::string(key) + "' is no setting of an adapter: these are r, alpha, dropout and targets");
+      part = key == "r"         ? &rank
+             : key == "alpha"   ? &alpha
+             : key == "dropout" ? &dropout
+             : key == "targets" ? &targets
+                                : nullptr;
+      if (!part)
+        fail_lora("'" + std::string(key) +
+                  "' is no setting of an adapter: these are r, alpha, dropout and targets");
       *part = item.substr(equals + 1);
     }
     if (rank.empty()) fail_lora("the adapters have no rank");
@@ -129,7 +134,8 @@ class Checks {
     if (alpha.empty()) alpha = rank;
     check_number("alpha", alpha);
     const auto rate = number_from<double>(dropout);
-    if (!rate || !(*rate >= 0 && *rate < 1)) fail_lora("dropout=" + dropout + " is not a number from 0 to below 1");
+    if (!rate || !(*rate >= 0 && *rate < 1))
+      fail_lora("dropout=" + dropout + " is not a number from 0 to below 1");
     if (targets.empty()) targets = "all-linear";
     text = "r=" + rank + ",alpha=" + alpha + ",dropout=" + dropout + ",targets=" + targets;
   }
@@ -139,8 +145,9 @@ class Checks {
       fail_lora(key + "=" + text + " is not a whole number of 1 or more");
   }
   [[noreturn]] void fail_lora(const std::string& what) const {
-    throw Error(what, where("lora"), "for example " + said("--lora r=16,targets=q_proj,v_proj",
-                                                           "lora='r=16,targets=q_proj,v_proj'"));
+    throw Error(
+        what, where("lora"),
+        "for example " + said("--lora r=16,targets=q_proj,v_proj", "lora='r=16,targets=q_proj,v_proj'"));
   }
 
   void check_patterns(std::string_view key, const std::string& text) const {
@@ -159,8 +166,6 @@ class Checks {
 
 void check_training(CaptureRequest& request, Voice voice) { Checks(request, voice).check(); }
 
-std::string optimizer_words() {
-  return join(std::views::transform(kOptimizers, &Optimizer::name), " ");
-}
+std::string optimizer_words() { return join(std::views::transform(kOptimizers, &Optimizer::name), " "); }
 
 }  // namespace opscope

@@ -1,4 +1,5 @@
-// What a request says of training: optimisers with their variants, precision, adapters; and whether it goes together.
+// What a request says of training: optimisers with their variants, precision, adapters; and whether it goes
+// together.
 #pragma once
 
 #include <string>

@@ -1,6 +1,7 @@
 // `opscope llm`: a language model as it is served, on one page.
-#include "cli/flags/flags.h"
 #include "report/llm/llm.h"
+
+#include "cli/flags/flags.h"
 
 namespace opscope {
 namespace {
@@ -12,8 +13,11 @@ struct LlmFlags : ModelCommandFlags {
 int run_llm(const LlmFlags& flags) {
   TextOptions text;
   WrittenRequest written = flags.model;
-  LlmRequest request{.model = {}, .prompt = flags.prompt, .generate = flags.generate,
-                     .batches = written.text("batch"), .reserve = flags.reserve};
+  LlmRequest request{.model = {},
+                     .prompt = flags.prompt,
+                     .generate = flags.generate,
+                     .batches = written.text("batch"),
+                     .reserve = flags.reserve};
   written.texts.erase("batch");
   request.model = request_from(written, &text.notes);
   if (!flags.cost.hardware.empty()) request.devices = profile_options_by_device(flags.cost);
@@ -36,8 +40,9 @@ Action define_llm(CLI::App& app) {
   app.get_option("--dtype")->description("Dtype of the weights. Default: the one they were published in");
   add_value(app, "--prompt", flags->prompt, "N", "Tokens of each prompt, default 2048");
   add_value(app, "--generate", flags->generate, "N", "Tokens generated after it, default 256");
-  add_value(app, "--reserve", flags->reserve, "BYTES",
-            "Part of each device's memory to keep free: 1GiB or 10%. Default: what allocator and driver need");
+  add_value(
+      app, "--reserve", flags->reserve, "BYTES",
+      "Part of each device's memory to keep free: 1GiB or 10%. Default: what allocator and driver need");
   add_value(app, "--hardware", flags->cost.hardware, "DEVICES",
             "Devices to price on: names from `opscope devices` or TOML files, h200,l4");
   add_value(app, "--float32", flags->cost.float32, "HOW",

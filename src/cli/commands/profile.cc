@@ -223,9 +223,10 @@ Action define_fit(CLI::App& app) {
   add_model_flags(app, flags->model);
   add_value(app, "--memory", flags->memory, "BYTES",
             "Memory to fit into, for example 24GiB. Default: the memory of --hardware");
-  add_value(app, "--reserve", flags->reserve, "BYTES",
-            "Part of the memory to keep free: 1GiB, 10% or 0. Default: what the allocator, and with --hardware the "
-            "driver, need");
+  add_value(
+      app, "--reserve", flags->reserve, "BYTES",
+      "Part of the memory to keep free: 1GiB, 10% or 0. Default: what the allocator, and with --hardware the "
+      "driver, need");
   add_value(app, "--variable", flags->variable, "NAME",
             "Size to maximise: batch (default), seq-len, image-size, past-len, or the name of a --dim");
   add_value(app, "--step", flags->step, "N", "Only try multiples of N. Default: 1, for images 32");

@@ -1,5 +1,5 @@
-// The page in every format: what the model holds, its steps, and each device's batches. CSV has a row for each
-// batch on each device.
+// The page in every format: what the model holds, its steps, and each device's batches. CSV has a row for
+// each batch on each device.
 #include "report/llm/llm.h"
 
 #include <fmt/format.h>
@@ -15,7 +15,9 @@ namespace {
 std::string exact(std::int64_t number) { return format_exact(Count{number}); }
 std::string exact(Count number) { return format_exact(number); }
 
-std::string layers_text(std::uint32_t layers) { return std::to_string(layers) + (layers == 1 ? " layer" : " layers"); }
+std::string layers_text(std::uint32_t layers) {
+  return std::to_string(layers) + (layers == 1 ? " layer" : " layers");
+}
 
 // "32 layers of 2 x 8 heads x 128"
 std::string cache_form(const LlmCacheGroup& group) {
@@ -35,8 +37,9 @@ Section model_section(const LlmAnswer& answer) {
   const LlmModel& model = answer.model;
   Facts facts("Model");
   facts.add("Parameters", {format_params(model.parameters.total), Style::kStrong},
-            model.has_experts ? format_params(model.active) + " active: of the routed experts, those of one token"
-                              : "all of them active");
+            model.has_experts
+                ? format_params(model.active) + " active: of the routed experts, those of one token"
+                : "all of them active");
   facts.add("Weights", {format_bytes(model.parameters.bytes), Style::kStrong}, model.weight_dtypes);
   if (const Count grows = model.cache_token_bytes())
     facts.add("KV cache per token", {exact(grows) + "B", Style::kStrong}, cache_detail(model));
@@ -53,17 +56,19 @@ Section model_section(const LlmAnswer& answer) {
 // A step as captured, and what it is a step of.
 using StepRow = const ServedStep&;
 Columns<ServedStep> step_columns() {
-  return {{words("Step"), [](StepRow step) { return Cell(name(step.phase), Style::kStrong); }},
-          {number("Batch"), [](StepRow step) { return exact(step.batch); }},
-          {number("Context"), [](StepRow step) { return exact(step.tokens); }},
-          {number("MACs", Unit::kCount), [](StepRow step) { return step.served.work.macs; }},
-          {number("FLOPs"),
-           [](StepRow step) {
-             return std::string(confidence_mark(step.served.confidence)) + format_count(step.served.flops);
-           }},
-          {number("Bytes", Unit::kBytes), [](StepRow step) { return step.served.bytes(); }},
-          {number("weights", Unit::kBytes).quiet(), [](StepRow step) { return step.served.traffic.weight_bytes; }},
-          {number("FLOPs/byte"), [](StepRow step) { return format_ratio(step.served.arithmetic_intensity()); }}};
+  return {
+      {words("Step"), [](StepRow step) { return Cell(name(step.phase), Style::kStrong); }},
+      {number("Batch"), [](StepRow step) { return exact(step.batch); }},
+      {number("Context"), [](StepRow step) { return exact(step.tokens); }},
+      {number("MACs", Unit::kCount), [](StepRow step) { return step.served.work.macs; }},
+      {number("FLOPs"),
+       [](StepRow step) {
+         return std::string(confidence_mark(step.served.confidence)) + format_count(step.served.flops);
+       }},
+      {number("Bytes", Unit::kBytes), [](StepRow step) { return step.served.bytes(); }},
+      {number("weights", Unit::kBytes).quiet(),
+       [](StepRow step) { return step.served.traffic.weight_bytes; }},
+      {number("FLOPs/byte"), [](StepRow step) { return format_ratio(step.served.arithmetic_intensity()); }}};
 }
 
 Section steps_section(const LlmAnswer& answer) {
@@ -133,10 +138,11 @@ std::string memory_line(const LlmAnswer& answer, const LlmDevice& device) {
 // Where decode steps are on the roofline.
 std::string ridge_line(const LlmAnswer& answer, const LlmDevice& device) {
   const ServedStep& last = answer.decodes.back();
-  return fmt::format("The ridge is at {} FLOPs per byte; a decode step of batch {} has {}, a prefill of batch {} {}",
-                     format_ratio(device.ridge), exact(last.batch),
-                     format_ratio(last.served.arithmetic_intensity()), exact(answer.prefills.front().batch),
-                     format_ratio(answer.prefills.front().served.arithmetic_intensity()));
+  return fmt::format(
+      "The ridge is at {} FLOPs per byte; a decode step of batch {} has {}, a prefill of batch {} {}",
+      format_ratio(device.ridge), exact(last.batch), format_ratio(last.served.arithmetic_intensity()),
+      exact(answer.prefills.front().batch),
+      format_ratio(answer.prefills.front().served.arithmetic_intensity()));
 }
 
 Section device_section(const LlmAnswer& answer, const LlmDevice& device) {
@@ -145,7 +151,8 @@ Section device_section(const LlmAnswer& answer, const LlmDevice& device) {
   section.remarks.push_back(ridge_line(answer, device));
   if (device.devices > 1)
     section.remarks.push_back(fmt::format(
-        "Memory needs {} of them, at {} each. Times are of an even split of all work; communication is not in them",
+        "Memory needs {} of them, at {} each. Times are of an even split of all work; communication is not "
+        "in them",
         exact(device.devices), device.device().memory_size ? device.device().memory_size->text : "?"));
   return section;
 }
@@ -156,21 +163,24 @@ Section remarks_section(const LlmAnswer& answer) {
     section.remarks.push_back("No device is named, so there are no times: --hardware h200, or h200,l4");
     return section;
   }
-  section.remarks.push_back(fmt::format(
-      "Times are rooflines, the least that the peaks of the device allow; a real server takes longer. TTFT: the "
-      "prompts of a batch together. TPOT: a decode step at {} tokens, the middle of the answer",
-      exact(answer.question.middle())));
-  section.remarks.push_back(fmt::format(
-      "Memory: weights, a cache of {} tokens for each sequence, the most of a decode step or of one prompt, and "
-      "what allocator and driver keep",
-      exact(answer.question.context())));
+  section.remarks.push_back(
+      fmt::format("Times are rooflines, the least that the peaks of the device allow; a real server takes "
+                  "longer. TTFT: the "
+                  "prompts of a batch together. TPOT: a decode step at {} tokens, the middle of the answer",
+                  exact(answer.question.middle())));
+  section.remarks.push_back(
+      fmt::format("Memory: weights, a cache of {} tokens for each sequence, the most of a decode step or of "
+                  "one prompt, and "
+                  "what allocator and driver keep",
+                  exact(answer.question.context())));
   return section;
 }
 
 Section sizes_section(const LlmAnswer& answer) {
   Section section{"", {{number("Batch").strong(), number("Memory", Unit::kBytes), words("")}, {}}};
   for (std::size_t i = 0; i < answer.memory.size(); ++i)
-    section.table.add({exact(answer.question.batches[i]), answer.memory[i].total(), split_text(answer.memory[i], 3)});
+    section.table.add(
+        {exact(answer.question.batches[i]), answer.memory[i].total(), split_text(answer.memory[i], 3)});
   return section;
 }
 
@@ -178,7 +188,8 @@ Document document_of(const LlmAnswer& answer, const TextOptions& options) {
   const LlmQuestion& question = answer.question;
   Document document{{{answer.model.name, Style::kStrong}}, options.notes};
   if (!answer.model.source.empty()) document.header.push_back(answer.model.source);
-  document.header.push_back(fmt::format("prompt {}, generate {}", exact(question.prompt), exact(question.generate)));
+  document.header.push_back(
+      fmt::format("prompt {}, generate {}", exact(question.prompt), exact(question.generate)));
   document.header.push_back({plural(answer.captures, "capture"), Style::kQuiet});
   for (const std::string& note : answer.notes) document.notes.push_back(note);
   document.add(model_section(answer));
@@ -218,7 +229,8 @@ void write_row(JsonWriter& json, const LlmRow& row) {
   write_time(json, "next_token_seconds", row.decode);
   json.field("decode_bound", bound(row.decode));
   json.fields("tokens_per_second_per_user", row.user_rate(), "tokens_per_second", row.rate());
-  json.fields("memory_bytes", row.need.total(), "allocator_bytes", row.need.allocator, "fixed_bytes", row.need.fixed);
+  json.fields("memory_bytes", row.need.total(), "allocator_bytes", row.need.allocator, "fixed_bytes",
+              row.need.fixed);
   json.inline_object("split", [&] { write_fields(json, split_columns(), row.memory); });
   json.fields("fits", row.fits, "devices_needed", row.devices);
   write_field(json, "longest_context", row.longest ? Cell(*row.longest) : Cell());
@@ -241,7 +253,8 @@ void write_answer(JsonWriter& json, const LlmAnswer& answer) {
   json.fields("weight_bytes", model.parameters.bytes, "weight_dtypes", model.weight_dtypes);
   json.fields("published_dtype", model.published_dtype, "positions", model.positions);
   json.object("kv_cache", [&] {
-    json.fields("bytes_per_token", model.cache_token_bytes(), "bytes_per_sequence", model.cache_sequence_bytes());
+    json.fields("bytes_per_token", model.cache_token_bytes(), "bytes_per_sequence",
+                model.cache_sequence_bytes());
     json.field("dtype", model.cache_dtype);
     json.objects("layers", model.cache, [&](const LlmCacheGroup& group) {
       json.fields("count", group.layers, "form", group.form, "token_bytes", group.token_bytes);
@@ -255,7 +268,8 @@ void write_answer(JsonWriter& json, const LlmAnswer& answer) {
   json.objects("devices", answer.devices, [&](const LlmDevice& device) { write_device(json, device); });
   json.objects("points", answer.points, [&](const LlmPoint& point) {
     json.fields("batch", point.batch, "context", point.context, "tokens_per_second", point.rate);
-    json.fields("tokens_per_second_per_user", point.user_rate, "memory_bytes", point.memory, "fits", point.fits);
+    json.fields("tokens_per_second_per_user", point.user_rate, "memory_bytes", point.memory, "fits",
+                point.fits);
   });
   json.list("notes", answer.notes);
   json.field("captures", answer.captures);
@@ -290,24 +304,28 @@ Table flat_table(const LlmAnswer& answer) {
       {"prefill_bytes", [](Row flat) { return flat.prefill->served.bytes(); }},
       {"decode_flops", [](Row flat) { return flat.decode->served.flops; }},
       {"decode_bytes", [](Row flat) { return flat.decode->served.bytes(); }}};
-  columns += real_column<FlatRow>("first_token_seconds", of_row([](const LlmRow& row) { return row.first_token(); }));
-  columns += real_column<FlatRow>("next_token_seconds", of_row([](const LlmRow& row) { return row.next_token(); }));
-  columns += real_column<FlatRow>("tokens_per_second_per_user", of_row([](const LlmRow& row) { return row.user_rate(); }));
+  columns += real_column<FlatRow>("first_token_seconds",
+                                  of_row([](const LlmRow& row) { return row.first_token(); }));
+  columns +=
+      real_column<FlatRow>("next_token_seconds", of_row([](const LlmRow& row) { return row.next_token(); }));
+  columns += real_column<FlatRow>("tokens_per_second_per_user",
+                                  of_row([](const LlmRow& row) { return row.user_rate(); }));
   columns += real_column<FlatRow>("tokens_per_second", of_row([](const LlmRow& row) { return row.rate(); }));
-  columns += {{"memory_bytes", [](Row flat) { return flat.memory; }},
-              {"fits", of_row([](const LlmRow& row) { return row.fits ? "yes" : "no"; })},
-              {"longest_context", of_row([](const LlmRow& row) { return row.longest ? Cell(*row.longest).value : CellValue(); })},
-              {"largest_batch", [](Row flat) {
-                 return flat.device && flat.device->largest ? Cell(*flat.device->largest) : Cell();
-               }}};
+  columns +=
+      {{"memory_bytes", [](Row flat) { return flat.memory; }},
+       {"fits", of_row([](const LlmRow& row) { return row.fits ? "yes" : "no"; })},
+       {"longest_context",
+        of_row([](const LlmRow& row) { return row.longest ? Cell(*row.longest).value : CellValue(); })},
+       {"largest_batch",
+        [](Row flat) { return flat.device && flat.device->largest ? Cell(*flat.device->largest) : Cell(); }}};
   return table_of(columns, rows, In::kCsv);
 }
 
 }  // namespace
 
 std::string to_format(const LlmAnswer& answer, Format format, const TextOptions& options) {
-  return to_format(Report{[&](JsonWriter& json) { write_answer(json, answer); }, [&] { return flat_table(answer); },
-                          [&] { return document_of(answer, options); }},
+  return to_format(Report{[&](JsonWriter& json) { write_answer(json, answer); },
+                          [&] { return flat_table(answer); }, [&] { return document_of(answer, options); }},
                    format, options);
 }
 

@@ -69,8 +69,7 @@ struct Picture {
 
   std::string tip(const LlmPoint& point) const {
     std::string text = fmt::format("batch {}, context {}: ", point.batch, point.context);
-    if (device)
-      text += fmt::format("{:.0f} tokens/s, {:.1f} for each user, ", point.rate, point.user_rate);
+    if (device) text += fmt::format("{:.0f} tokens/s, {:.1f} for each user, ", point.rate, point.user_rate);
     return text + format_bytes(point.memory) + (point.fits ? "" : ": more than the memory");
   }
 
@@ -92,7 +91,8 @@ struct Picture {
     for (const LlmPoint& point : answer.points)
       if (point.context == contexts[index]) {
         const Point at{x_axis.at(static_cast<double>(point.batch)), y_axis.at(value(point))};
-        svg.circle(at, 3.2, {.fill = point.fits ? std::string_view(ink) : kPaper, .stroke = ink, .stroke_width = 1.2},
+        svg.circle(at, 3.2,
+                   {.fill = point.fits ? std::string_view(ink) : kPaper, .stroke = ink, .stroke_width = 1.2},
                    tip(point));
       }
   }

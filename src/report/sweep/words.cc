@@ -254,11 +254,10 @@ std::vector<std::string> next_lines(const FitAnswer& answer) {
   if (const auto& best = answer.best; best && best->figures.totals.roofline_time) {
     const Metrics& totals = best->figures.totals;
     const double share = ratio(totals.compute_bound_time, totals.roofline_time);
-    lines.push_back(fmt::format("At {} {} the roofline is {}, {} of it compute-bound: {}", variable,
-                                exact(best->value), format_time(totals.roofline_seconds()),
-                                format_percent(share, 1.0),
-                                share > 0.5 ? "more at once takes as much longer"
-                                            : "more at once would use the device better"));
+    lines.push_back(fmt::format(
+        "At {} {} the roofline is {}, {} of it compute-bound: {}", variable, exact(best->value),
+        format_time(totals.roofline_seconds()), format_percent(share, 1.0),
+        share > 0.5 ? "more at once takes as much longer" : "more at once would use the device better"));
   }
   return lines;
 }
@@ -279,7 +278,9 @@ Document document_of(const FitAnswer& answer, const TextOptions& options) {
     section.remarks.push_back(fmt::format(
         "Reserved: {:.0f}% of what comes and goes, for the allocator's gaps{}; --reserve says another amount",
         100 * kAllocatorShare,
-        answer.question.reserve.fixed ? ", and " + binary_bytes(answer.question.reserve.fixed) + " for the driver" : ""));
+        answer.question.reserve.fixed
+            ? ", and " + binary_bytes(answer.question.reserve.fixed) + " for the driver"
+            : ""));
   document.sections.push_back(std::move(section));
   return document;
 }

@@ -68,7 +68,8 @@ bool has_mask_for_cudnn(const Attention& a) {
   if (a.mask->requires_grad() || (a.mask->dim() != 2 && a.mask->dim() != 4)) return false;
   const std::array<std::int64_t, 4> scores{a.query.size(0), a.query.size(1), a.query.size(2), a.key.size(2)};
   for (std::int64_t dim = -a.mask->dim(); dim < 0; ++dim)
-    if (a.mask->size(dim) != 1 && a.mask->size(dim) != scores[static_cast<std::size_t>(4 + dim)]) return false;
+    if (a.mask->size(dim) != 1 && a.mask->size(dim) != scores[static_cast<std::size_t>(4 + dim)])
+      return false;
   return true;
 }
 
@@ -160,9 +161,8 @@ std::optional<at::Tensor> result_alone(const Call& call, const Attention& a, Ker
   const std::array<std::int64_t, 4> sizes{a.query.size(0), a.query.size(1), a.query.size(2), a.value.size(3)};
   std::array<std::size_t, 4> order{0, 2, 1, 3};  // from the outermost dimension
   if (kernel != Kernel::kEfficient)
-    std::ranges::stable_sort(order, [&](std::size_t i, std::size_t j) {
-      return a.query.strides()[i] > a.query.strides()[j];
-    });
+    std::ranges::stable_sort(
+        order, [&](std::size_t i, std::size_t j) { return a.query.strides()[i] > a.query.strides()[j]; });
   std::array<std::int64_t, 4> strides{};
   std::int64_t next = 1;
   for (std::size_t i = order.size(); i-- > 0; next *= sizes[order[i]]) strides[order[i]] = next;

@@ -6,7 +6,7 @@
 namespace opscope::engine {
 
 // Releases of PyTorch as 211 for 2.11: what is chosen has changed.
-inline constexpr int kRoundsDropout = 212;    // cuDNN's attention drops in sixteenths; others are left to flash
+inline constexpr int kRoundsDropout = 212;  // cuDNN's attention drops in sixteenths; others are left to flash
 inline constexpr int kGroupsEfficient = 214;  // memory-efficient attention takes fewer key heads
 
 // A Hopper GPU: an H100 or H200.

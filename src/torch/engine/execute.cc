@@ -182,8 +182,7 @@ void run_on_shapes_alone(const Call& call, const Inputs& inputs, c10::DispatchKe
 
 // On a CUDA device, with what the kernel allocates for itself.
 void run_on_shapes(const Call& call, const Inputs& inputs, c10::DispatchKeySet below) {
-  if (!call.info.scratch || !call.recording.device.is_cuda())
-    return run_on_shapes_alone(call, inputs, below);
+  if (!call.info.scratch || !call.recording.device.is_cuda()) return run_on_shapes_alone(call, inputs, below);
   const std::uint64_t bytes = call.info.scratch(call.arguments(), call.recording.cuda);
   run_on_shapes_alone(call, inputs, below);
   call.recording.storages.lifetimes->allocate(bytes);

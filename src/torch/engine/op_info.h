@@ -22,8 +22,8 @@ struct OpInfo {
   const OpRule* cost = nullptr;    // nullptr: not in the table
   const OpFacts* facts = nullptr;  // never nullptr: none of them where nothing is known
   ShapeRule shape = nullptr;
-  CudaScratch scratch = nullptr;  // what its kernel on a CUDA device allocates for itself
-  bool is_attention = false;      // scaled_dot_product_attention
+  CudaScratch scratch = nullptr;      // what its kernel on a CUDA device allocates for itself
+  bool is_attention = false;          // scaled_dot_product_attention
   bool composite = false;             // has a CompositeImplicitAutograd kernel
   bool ignored = false;               // bookkeeping that is no part of the model: profiler::*
   bool makes_sparse = false;          // of dense tensors: sparse_coo_tensor and its kin

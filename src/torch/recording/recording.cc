@@ -45,11 +45,10 @@ at::Tensor Recording::add_input(const at::Tensor& tensor, std::string_view name)
     c10::impl::ExcludeDispatchKeyGuard off(kModeKey);
     result = storages.wrap_known(tensor.cpu());
   } else if (!keep && !known) {
-    result =
-        keeps_more(tensor)
-            ? make_abstract_view(guarded_storage(tensor.storage().nbytes()), tensor.sizes(), tensor.strides(),
-                                 tensor.storage_offset(), tensor.scalar_type(), device)
-            : make_abstract(tensor.sizes(), tensor.strides(), tensor.scalar_type(), device);
+    result = keeps_more(tensor)
+                 ? make_abstract_view(guarded_storage(tensor.storage().nbytes()), tensor.sizes(),
+                                      tensor.strides(), tensor.storage_offset(), tensor.scalar_type(), device)
+                 : make_abstract(tensor.sizes(), tensor.strides(), tensor.scalar_type(), device);
     if (tensor.requires_grad()) result.set_requires_grad(true);
     storages.own_new(result, ValueKind::kInput);
   }

@@ -73,9 +73,9 @@ class Recording final : public c10::DebugInfoBase, public std::enable_shared_fro
   const bool eager;
   bool pretends = false;  // the device is not there
   CudaDevice cuda{};      // where it is one
-  int threads = 1;       // of a real run of this model: some kernels, and so layouts, depend on it
-  bool muted = false;    // the mode is on and passes everything by
-  bool lasting = false;  // a real run whose effects are to stay: nothing is put back
+  int threads = 1;        // of a real run of this model: some kernels, and so layouts, depend on it
+  bool muted = false;     // the mode is on and passes everything by
+  bool lasting = false;   // a real run whose effects are to stay: nothing is put back
   std::uint64_t max_ops = kMostOps;
   bool threads_want_grad = false;  // of those that the model starts, as PyTorch has it by itself: in training
   std::atomic<bool> closed = false;       // the capture is over; a thread of the model may still run

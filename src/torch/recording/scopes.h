@@ -48,9 +48,9 @@ class AutogradScopes {
 // Where one thread is in the model.
 struct Place {
   ScopeId now = 0;
-  NodeId node = kNone;  // of a tracer's graph: what is recorded now belongs to it
+  NodeId node = kNone;   // of a tracer's graph: what is recorded now belongs to it
   bool assumed = false;  // what is recorded now rests on an assumption
-  bool stray = false;   // of a thread that nobody has told of: where it is is not known
+  bool stray = false;    // of a thread that nobody has told of: where it is is not known
 };
 
 class Scopes {

@@ -35,7 +35,8 @@ c10::SmallVector<Axis, 6> folded(const at::Tensor& self, const std::vector<bool>
   c10::SmallVector<Axis, 6> axes;
   for (std::size_t i = 0; i < reduced.size(); ++i)
     if (self.sizes()[i] != 1) axes.push_back({self.sizes()[i], self.strides()[i], reduced[i]});
-  std::stable_sort(axes.begin(), axes.end(), [](const Axis& a, const Axis& b) { return a.stride < b.stride; });
+  std::stable_sort(axes.begin(), axes.end(),
+                   [](const Axis& a, const Axis& b) { return a.stride < b.stride; });
   c10::SmallVector<Axis, 6> joined;
   for (const Axis& axis : axes) {
     if (!joined.empty() && joined.back().reduced == axis.reduced &&
@@ -77,7 +78,8 @@ std::uint64_t partial_sums(const at::Tensor& self, const std::vector<bool>& redu
     }
   }
   const std::int64_t most = kMostThreads / vector;
-  const std::int64_t wide = across < most ? last_power(across) : most, high = along < most ? last_power(along) : most;
+  const std::int64_t wide = across < most ? last_power(across) : most,
+                     high = along < most ? last_power(along) : most;
   std::int64_t width = std::min(wide, kWarp);
   const std::int64_t height = std::min(high, most / width);
   width = std::min(wide, most / height);
@@ -141,7 +143,8 @@ std::uint64_t contiguous_inputs(Arguments arguments, const CudaDevice&) {
 // Several dimensions are rolled one after the other.
 std::uint64_t roll(Arguments arguments, const CudaDevice&) {
   const at::Tensor* self = tensor_at(arguments, 0);
-  const bool several = arguments.size() > 2 && arguments[2].isIntList() && arguments[2].toIntVector().size() > 1;
+  const bool several =
+      arguments.size() > 2 && arguments[2].isIntList() && arguments[2].toIntVector().size() > 1;
   return self && several ? bytes_of(*self) : 0;
 }
 
@@ -169,7 +172,8 @@ std::uint64_t flash_attention_backward(Arguments arguments, const CudaDevice&) {
   const std::uint64_t width = rounded(query->size(3), query->size(3) <= 128 ? 32 : 64);
   const bool grouped = key->size(1) != query->size(1);
   const std::uint64_t expanded =
-      grouped ? 2 * heads * static_cast<std::uint64_t>(key->size(2) * key->size(3)) * query->element_size() : 0;
+      grouped ? 2 * heads * static_cast<std::uint64_t>(key->size(2) * key->size(3)) * query->element_size()
+              : 0;
   const auto copied = [](const at::Tensor& tensor) {
     return tensor.transpose(1, 2).is_contiguous() ? 0 : bytes_of(tensor);
   };

@@ -35,7 +35,8 @@ bool linear(RuleCall& call) {
   return call.output(sizes, input->scalar_type());
 }
 
-// Matrices with several batch dimensions are multiplied as ones with one; those that do not lie so are copied.
+// Matrices with several batch dimensions are multiplied as ones with one; those that do not lie so are
+// copied.
 std::uint64_t copied_for_one_batch(const at::Tensor& matrices, const Sizes& batch) {
   const auto own = static_cast<std::size_t>(matrices.dim()) - 2, missing = batch.size() - own;
   Sizes sizes = batch, strides(batch.size(), 0);

@@ -1,5 +1,5 @@
-// Steps of optimisers in one kernel, which write into what they are given and return nothing. PyTorch has no meta kernel
-// for some.
+// Steps of optimisers in one kernel, which write into what they are given and return nothing. PyTorch has no
+// meta kernel for some.
 #include "torch/rules/shape_rule.h"
 
 namespace opscope::engine {

@@ -13,10 +13,10 @@ namespace {
 std::vector<ShapeRuleRow> merged_rules() {
   static std::deque<std::string> in_place_names;
   std::vector<ShapeRuleRow> rows;
-  for (const auto family :
-       {pointwise_shape_rules(), matmul_shape_rules(), conv_shape_rules(), norm_shape_rules(),
-        spatial_shape_rules(), reduction_shape_rules(), view_shape_rules(), copy_shape_rules(),
-        cat_shape_rules(), index_shape_rules(), recurrent_shape_rules(), linalg_shape_rules(), optimizer_shape_rules()})
+  for (const auto family : {pointwise_shape_rules(), matmul_shape_rules(), conv_shape_rules(),
+                            norm_shape_rules(), spatial_shape_rules(), reduction_shape_rules(),
+                            view_shape_rules(), copy_shape_rules(), cat_shape_rules(), index_shape_rules(),
+                            recurrent_shape_rules(), linalg_shape_rules(), optimizer_shape_rules()})
     for (const auto& [names, overloads, rule, in_place] : family)
       for (const auto name : split_by(names, ' '))
         for (const auto overload : split_by(overloads, ' ')) {
