@@ -26,7 +26,7 @@ from typing import Any
 import torch
 
 sys.path.insert(0, str(Path(__file__).parent))
-from memory_cases import DTYPES, HELD_OUT, MODELS, MOST_SEQUENCES, OPTIMIZERS, PAST_TOKENS, made, runs_of, tensors  # noqa: E402
+from memory_cases import HELD_OUT, MODELS, MOST_SEQUENCES, OPTIMIZERS, PAST_TOKENS, made, runs_of, tensors  # noqa: E402
 
 Row = dict[str, Any]
 HERE = Path(__file__).parent

@@ -48,12 +48,14 @@ Count dequantise_flops(const OpCall& call, const Traffic& traffic) {
   return flops;
 }
 
-OpCost price(const OpCall& call, const OpRule* rule, Convention convention) {
+OpCost price(const OpCall& call, const OpRule* rule, Convention convention, OpId op, const Experts& experts) {
   auto work = rule != nullptr ? rule->work(call) : std::nullopt;
-  if (!work) return {.traffic = default_traffic(call)};
-  const auto own = rule->traffic != nullptr ? rule->traffic(call) : std::nullopt;
-  const Traffic traffic = own ? *own : default_traffic(call);
-  auto confidence = rule->confidence_of != nullptr ? rule->confidence_of(call) : rule->confidence;
+  auto confidence = Confidence::kUnknown;
+  if (work) confidence = rule->confidence_of != nullptr ? rule->confidence_of(call) : rule->confidence;
+  const auto own = work && rule->traffic != nullptr ? rule->traffic(call) : std::nullopt;
+  Traffic traffic = own ? *own : default_traffic(call);
+  experts.apply(op, traffic, confidence);
+  if (!work) return {.traffic = traffic};
   if (const Count flops = dequantise_flops(call, traffic)) {
     work->other_flops += flops;
     confidence = std::max(confidence, Confidence::kEstimated);  // how a kernel does it is an assumption
@@ -209,9 +211,7 @@ std::vector<OpCost> estimate_where(const Graph& graph, Convention convention, co
   OpCall call(graph);
   const auto price_op = [&](const Op& op) {
     call.reset(op);
-    OpCost cost = price(call, rules[op.target], convention);
-    experts.apply(static_cast<OpId>(&op - graph.ops.data()), cost.traffic, cost.confidence);
-    return cost;
+    return price(call, rules[op.target], convention, static_cast<OpId>(&op - graph.ops.data()), experts);
   };
   for (const Op& op : graph.ops) apply_op(costs.emplace_back(price_op(op)), op);
   const std::vector<bool> assumed = sized_by_assumption(graph, experts.choices());
@@ -245,8 +245,7 @@ std::vector<OpCost> estimate_as_tool(const Graph& graph, Convention convention) 
 OpCost estimate_one(const Graph& graph, OpId op, Convention convention, const Experts& experts) {
   OpCall call(graph);
   call.reset(graph.ops[op]);
-  OpCost cost = price(call, find_rule(call.name()), convention);
-  experts.apply(op, cost.traffic, cost.confidence);
+  OpCost cost = price(call, find_rule(call.name()), convention, op, experts);
   if (const auto* declared = find_declared(graph, op)) apply_declared(cost, *declared, convention);
   apply_op(cost, graph.ops[op]);
   if (const auto assumed = sized_by_assumption(graph, experts.choices()); !assumed.empty() && assumed[op])

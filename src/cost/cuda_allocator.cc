@@ -5,8 +5,6 @@
 #include <set>
 #include <vector>
 
-#include "cost/liveness.h"
-
 namespace opscope {
 namespace {
 

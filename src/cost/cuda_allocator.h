@@ -5,10 +5,9 @@
 #include <span>
 
 #include "cost/library_workspace.h"
+#include "cost/memory_piece.h"
 
 namespace opscope {
-
-struct MemoryPiece;
 
 struct CudaAllocation {
   Count allocated_least{}, allocated_most{};  // torch.cuda.max_memory_allocated

@@ -18,7 +18,6 @@ from torch import nn
 from transformers.cache_utils import DynamicCache, QuantizedCache, StaticCache
 
 import opscope
-from opscope.engine import abstract_run
 from opscope.engine.nested import tensors_in
 from opscope.inputs.plan import InputPlan, plan_inputs
 from opscope.measurement.peak_memory import peak_of

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_report_schemas import PROGRAM, validator
 
 import opscope
+from test_report_schemas import PROGRAM, validator
 
 LLAMA = "meta-llama/Llama-3.1-8B"
 DEEPSEEK = "deepseek-ai/DeepSeek-V3"

@@ -65,9 +65,10 @@ def to_steady_state(cache: Any) -> None:
 
 def view_alone(memory: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
     """The memory seen with the shape and strides of `like`, and no other handle on it than this one."""
-    seen = torch.empty(0, dtype=memory.dtype, device=memory.device)
+    seen: Any = torch.empty(0, dtype=memory.dtype, device=memory.device)
     # By the tensor: a storage that Python has seen has one more handle.
-    return torch.ops.aten.set_.source_Tensor_storage_offset(seen, memory, like.storage_offset(), like.shape, like.stride())
+    made: torch.Tensor = torch.ops.aten.set_.source_Tensor_storage_offset(seen, memory, like.storage_offset(), like.shape, like.stride())
+    return made
 
 
 def refused(problem: Error, name: str, asked: AskedCache) -> Error:
@@ -83,9 +84,10 @@ def _static(model: Any, request: Any, past: int, own: Any, name: str) -> AskedCa
         raise error(f"a cache of {room} tokens has no room for {past} and the next one", "kv_capacity", f"{past + 1} or more")
     config = text_config(model.config, decoder=True)
     try:
-        cache = StaticCache(config=config, max_cache_len=room)
+        cache: Any = StaticCache(config=config, max_cache_len=room)
         if isinstance(own, EncoderDecoderCache):
-            length = own.cross_attention_cache.layers[0].keys.shape[-2]
+            crossed: Any = own.cross_attention_cache.layers[0]
+            length = crossed.keys.shape[-2]
             cache = EncoderDecoderCache(cache, StaticCache(config=config, max_cache_len=length))
     except (KeyError, TypeError, ValueError, AttributeError) as problem:
         raise error(f"{name} cannot use a static KV cache: {problem}", "kv_cache", "leave it out") from problem
@@ -99,9 +101,9 @@ def _stored(name: str, words: str, option: str, request: Any, model: Any, own: A
 
     config = text_config(model.config, decoder=True)
     plain = [layer for layer in getattr(own, "layers", ()) if type(layer) is DynamicLayer]
-    if request.kv_dtype == "fp8" and request.kv_block is None and len(plain) == len(getattr(own, "layers", ())) > 0:
-        if (cache := _float8(config)) is not None:
-            return AskedCache(cache, option, [_EAGER_FP8])
+    is_plain = request.kv_block is None and len(plain) == len(getattr(own, "layers", ())) > 0
+    if request.kv_dtype == "fp8" and is_plain and (cache := _float8(config)) is not None:
+        return AskedCache(cache, option, [_EAGER_FP8])
     return _stood_in(name, words, option, request, own)
 
 

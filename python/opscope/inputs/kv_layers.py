@@ -113,11 +113,11 @@ def _assumed() -> Iterator[None]:
         native.assume_ops(False)
 
 
-class StoredLayer(DynamicLayer):  # type: ignore[misc]
+class StoredLayer(DynamicLayer):  # type: ignore[no-untyped-call]
     """One layer's tokens as a codec stores them: grown by concatenation, as transformers does, or in blocks in place."""
 
     def __init__(self, codec: Cast, window: int | None, block: int | None) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.codec, self.block = codec, block
         self.window, self.is_sliding = window, window is not None
         self.begin = 0  # in the first block: tokens that are behind the window
@@ -142,7 +142,7 @@ class StoredLayer(DynamicLayer):  # type: ignore[misc]
                 return key_states, value_states
             held = min(self.cumulative_length, self.window - 1) if self.window else self.cumulative_length
             self.cumulative_length += key_states.shape[-2]
-            both = ((self.keys, *self.key_scales), key_states), ((self.values, *self.value_scales), value_states)
+            both: Any = ((self.keys, *self.key_scales), key_states), ((self.values, *self.value_scales), value_states)
             keys, values = (self._grown(stored, new, held) for stored, new in both)
             results = self.codec.decode(keys, self.dtype), self.codec.decode(values, self.dtype)
             if self.block is None:
@@ -210,7 +210,7 @@ class StoredLayer(DynamicLayer):  # type: ignore[misc]
         return held + query_length, self.cumulative_length - held
 
 
-class StoredCache(Cache):  # type: ignore[misc]
+class StoredCache(Cache):
     """Layers that store tokens in a dtype of their own."""
 
     block = 1
