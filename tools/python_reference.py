@@ -34,6 +34,7 @@ SECTIONS = {
     "questions.comparison": "Models side by side",
     "peers": "Other tools' counts",
     "questions.sweep": "Sweeps",
+    "questions.llm": "Language models",
     "questions.diff": "Differences",
     "questions.check": "Budgets",
     "measurement.profiler": "A model wrapped for profiling",
@@ -47,8 +48,8 @@ SECTIONS = {
 }
 #: Made by opscope, never by its users.
 _RESULTS = {
-    "Check", "Comparison", "Diff", "Fit", "Graph", "GraphStatistics", "PartitionReport", "Profile", "ProfilerGraph", "Reconciliation",
-    "Row", "Sweep",
+    "Check", "Comparison", "Diff", "Fit", "Graph", "GraphStatistics", "Llm", "PartitionReport", "Profile", "ProfilerGraph",
+    "Reconciliation", "Row", "Sweep",
 }  # fmt: skip
 #: What such a method does goes without saying.
 _USUAL = {
