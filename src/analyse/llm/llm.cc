@@ -199,7 +199,7 @@ class Serving {
   std::optional<MemorySplit> memory_of(std::int64_t batch, std::int64_t context, Trust trust) {
     auto most = decode_memory(batch, context - 1, trust);
     if (!most) return most;
-    if (const ServedStep* prefill = step(LlmPhase::kPrefill, 1, std::min(question().prompt, context))) {
+    if (const ServedStep* prefill = step(LlmPhase::kPrefill, 1, question().prompt)) {
       MemorySplit reading = prefill->at_peak;
       reading[MemoryKind::kKvCache] = (*most)[MemoryKind::kKvCache];
       if (reading.total() > most->total()) most = reading;
