@@ -80,7 +80,7 @@ def test_latent_attention_is_absorbed() -> None:
     layer = heads * (nope * latent + latent * value) + heads * context * (2 * latent + rope)
     expanded = context * latent * heads * (nope + value) + heads * context * (nope + rope + value)
     assert step["eager"]["macs"] - step["served"]["macs"] == 61 * (expanded - layer)
-    assert step["served"]["macs"] < 50e9 < step["eager"]["macs"]
+    assert step["served"]["macs"] < 60e9 < step["eager"]["macs"]
     assert step["peak_memory_bytes"] < step["eager_peak_memory_bytes"]
 
 

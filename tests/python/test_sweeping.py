@@ -104,10 +104,10 @@ def test_the_largest_batch_that_fits() -> None:
 def test_fits_that_end_elsewhere() -> None:
     assert opscope.fit("bert-base-uncased", memory="64GiB", variable="seq_len").largest == 512
     assert opscope.fit("bert-base-uncased", memory="64GiB", variable="seq_len").limited_by == "model"
-    positions = opscope.fit("gpt2", memory="600MB", variable="seq_len", batch=1, dtype="bfloat16").to_dict()
+    positions = opscope.fit("gpt2", memory="330MB", variable="seq_len", batch=1, dtype="bfloat16").to_dict()
     assert positions["limited_by"] == "memory"
     assert positions["second_limit"] == {"kind": "positions", "at": 1024}
-    memory = opscope.fit("bert-base-uncased", memory="64GiB", variable="seq_len").to_dict()["second_limit"]
+    memory = opscope.fit("bert-base-uncased", memory="1GiB", variable="seq_len").to_dict()["second_limit"]
     assert memory["kind"] == "memory" and memory["at"] > 512
     nothing = opscope.fit("resnet18", memory="1MB")
     assert nothing.largest is None and nothing.limited_by == "nothing"
