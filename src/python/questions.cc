@@ -236,6 +236,7 @@ std::shared_ptr<LlmAnswer> llm_of(const CaptureRequest& model, const std::string
   LlmRequest request{
       .model = model, .prompt = prompt, .generate = generate, .batches = batches, .reserve = reserve};
   request.model.model = spec, request.plot = plot, request.voice = Voice::kArguments;
+  if (costs.contains("routing")) request.routing = py::cast<std::string>(costs["routing"]);
   if (costs.contains("hardware")) request.devices = options_by_device(costs);
   PythonPoints points(request.model, capture);
   return std::make_shared<LlmAnswer>(ask_llm(request, points));

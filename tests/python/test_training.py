@@ -156,7 +156,6 @@ def test_weights_without_memory() -> None:
         ({"optimizer": "adam"}, "a part of training"),
         ({"training": True, "tracer": "fx"}, "forward pass only"),
         ({"training": True, "phase": "decode"}, "is not a training step"),
-        ({"training": True, "device": "cuda:0"}, "on a device that is there"),
     ],
 )
 def test_refused(options: dict[str, Any], words: str) -> None:

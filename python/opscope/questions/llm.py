@@ -62,6 +62,7 @@ def llm(
     batch: Any = None,
     reserve: str | int | None = None,
     float32: str | None = None,
+    routing: str | int | None = None,
     plot: bool = False,
     **options: Any,
 ) -> Llm:
@@ -69,13 +70,14 @@ def llm(
 
     `prompt` tokens (2048) are read and `generate` (256) are made, in batches of 1, 8 and 32 or of `batch`. `hardware` names
     devices ('h200,l4'); without it there are no times. The weights have the dtype that they were published in. `reserve` is
-    kept free of each device's memory: '1GiB', '10%'. `plot=True` finds the points of the picture too.
+    kept free of each device's memory: '1GiB', '10%'. `routing` is that of a mixture of experts: 'balanced', 'worst' or a number of
+    experts in each layer. `plot=True` finds the points of the picture too.
     """
     for name, given in (("prompt", prompt), ("generate", generate)):
         if given is not None and given < 1:
             raise error(f"{name} is {given}", name, "a whole number of 1 or more")
     asked = Options(**{**options, "dtype": options.get("dtype") or "published"})
-    settings = _settings("opscope", None, hardware, float32)
+    settings = _settings("opscope", None, hardware, float32, routing)
     with _in_a_row():
         capture = _capture_at(model, None, asked)
         try:

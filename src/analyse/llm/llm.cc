@@ -104,10 +104,10 @@ class Serving {
       problem_ = problem;
       if (graph == nullptr) return;
       problem_.clear();
-      found->second = served_step(*graph, phase, batch, tokens);
+      found->second = served_step(*graph, phase, batch, tokens, question().routing);
       if (phase == LlmPhase::kDecode && model().name.empty()) {
         refuse_encoders(*graph);
-        model() = llm_model(*graph, batch, tokens);
+        model() = llm_model(*graph, batch, tokens, question().routing);
       }
       positions_ = static_cast<std::int64_t>(graph->capture.facts.positions);
       for (const Diagnostic& note : graph->diagnostics)

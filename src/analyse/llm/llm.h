@@ -21,6 +21,7 @@ struct LlmQuestion {
   std::vector<std::int64_t> batches{1, 8, 32};
   std::vector<ProfileOptions> devices{};  // one with hardware for each device; without: sizes alone
   std::string reserve{};
+  Routing routing{};  // of mixtures of experts
   bool plot = false;  // the points of the picture too
 
   std::int64_t context() const { return prompt + generate; }
@@ -41,7 +42,12 @@ struct LlmModel {
   std::string name, source;
   Parameters parameters{};
   Count active{};  // parameters that one token uses
+  std::optional<Count> active_without_embedding{};  // as some papers count
   bool has_experts = false;
+  struct Experts {
+    std::uint64_t layers = 0, experts = 0, chosen = 0;
+  };
+  std::vector<Experts> experts{};  // of layers that are alike
   std::string weight_dtypes;  // "bfloat16", "float8_e4m3fn + bfloat16"
   std::string cache_dtype{};
   std::vector<LlmCacheGroup> cache{};
@@ -124,6 +130,6 @@ using LlmCapture =
 std::optional<LlmAnswer> ask_llm(const LlmQuestion& question, const LlmCapture& capture);
 
 // What the graph of a decode step says of its model; exposed for tests.
-LlmModel llm_model(const Graph& decode, std::int64_t batch, std::int64_t past);
+LlmModel llm_model(const Graph& decode, std::int64_t batch, std::int64_t past, const Routing& routing = {});
 
 }  // namespace opscope

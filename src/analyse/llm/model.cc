@@ -103,33 +103,16 @@ std::string weight_dtypes(const Graph& graph) {
   return join(names, " + ");
 }
 
-// A grouped product has the weights of all experts, and a row for each expert of each token.
-void find_active(LlmModel& model, const Graph& graph, std::int64_t batch) {
-  std::map<ValueId, double> used;  // parts of parameters that a token uses
-  for (OpId id = 0; id < graph.ops.size(); ++id) {
-    const Op& op = graph.ops[id];
-    if (op_type(graph.op_name(op)).find("grouped_mm") == std::string_view::npos) continue;
-    std::vector<ValueId> read;
-    each_read(graph, op, [&](ValueId value) { read.push_back(value); });
-    if (read.size() < 2 || graph.shape(graph.values[read[1]]).size() != 3) continue;
-    const auto experts = graph.shape(graph.values[read[1]]).front();
-    const auto rows = graph.shape(graph.values[read[0]]).front();
-    if (experts < 1 || batch < 1) continue;
-    const double part =
-        std::min(1.0, static_cast<double>(rows) / static_cast<double>(batch) / static_cast<double>(experts));
-    const ModuleId module = graph.scopes[op.scope].module;
-    for (const Owned& owned : graph.owned)  // their biases too
-      if (owned.module == module && !graph.shape(graph.values[owned.value]).empty() &&
-          graph.shape(graph.values[owned.value]).front() == experts)
-        used[owned.value] = part;
-  }
-  model.has_experts = !used.empty();
+// Of a mixture, the experts that a token does not choose are left out.
+void find_active(LlmModel& model, const Graph& graph, const Routing& routing) {
   model.active = model.parameters.total;
-  for (const auto& [value, part] : used) {
-    const Count all = numel(graph.shape(graph.values[value]));
-    model.active =
-        model.active - (all - Count{static_cast<std::uint64_t>(static_cast<double>(all) * part + 0.5)});
-  }
+  const Experts experts(graph, routing);
+  model.has_experts = !experts.facts().empty();
+  if (!model.has_experts) return;
+  model.active = experts.facts().active_parameters.value_or(model.active);
+  model.active_without_embedding = experts.facts().active_without_embedding;
+  for (const ExpertKind& kind : experts.facts().kinds())
+    model.experts.push_back({kind.layers, kind.choice.experts.value(), kind.choice.chosen.value()});
 }
 
 }  // namespace
@@ -146,14 +129,14 @@ Count LlmModel::cache_sequence_bytes() const {
   return bytes;
 }
 
-LlmModel llm_model(const Graph& decode, std::int64_t batch, std::int64_t past) {
+LlmModel llm_model(const Graph& decode, std::int64_t batch, std::int64_t past, const Routing& routing) {
   LlmModel model{.name = decode.capture.model,
                  .source = decode.capture.source,
                  .parameters = all_parameters(decode),
                  .weight_dtypes = weight_dtypes(decode),
                  .positions = static_cast<std::int64_t>(decode.capture.facts.positions),
                  .published_dtype = decode.capture.facts.published_dtype};
-  find_active(model, decode, batch);
+  find_active(model, decode, routing);
   find_cache(model, decode, batch, past);
   return model;
 }

@@ -206,9 +206,8 @@ Count copied_cache(const Graph& graph, const Op& op) {
 
 class Server {
  public:
-  Server(const Graph& graph, LlmPhase phase)
-      : graph_(graph),
-        costs_(estimate(graph, Convention::kOpscope)),
+  Server(const Graph& graph, LlmPhase phase, const Routing& routing)
+      : graph_(graph), costs_(estimate(graph, Convention::kOpscope, Experts(graph, routing))),
         regions_(Finder(graph, costs_, phase).run()) {}
 
   void price(ServedStep& step) const {
@@ -332,9 +331,10 @@ void StepCosts::add(ServedKernel kernel) {
   if (kernel.flops || kernel.traffic.total()) kernels.push_back(std::move(kernel));
 }
 
-ServedStep served_step(const Graph& graph, LlmPhase phase, std::int64_t batch, std::int64_t tokens) {
+ServedStep served_step(const Graph& graph, LlmPhase phase, std::int64_t batch, std::int64_t tokens,
+                       const Routing& routing) {
   ServedStep step{.phase = phase, .batch = batch, .tokens = tokens};
-  const Server server(graph, phase);
+  const Server server(graph, phase, routing);
   server.price(step);
   server.weigh(step);
   step.cache_bytes = cache_left(graph);

@@ -61,7 +61,8 @@ struct ServedStep {
 
   Count peak() const { return at_peak.total(); }
 };
-ServedStep served_step(const Graph& graph, LlmPhase phase, std::int64_t batch, std::int64_t tokens);
+ServedStep served_step(const Graph& graph, LlmPhase phase, std::int64_t batch, std::int64_t tokens,
+                       const Routing& routing = {});
 
 // Multi-head latent attention of one layer in a decode step. Letters as in DeepSeek-V2's paper: H heads; n
 // and r wide queries and keys, without and with rotation; v wide values; a latent c wide.

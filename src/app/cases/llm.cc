@@ -15,6 +15,7 @@ LlmQuestion question_of(const LlmRequest& request) {
   question.prompt_is_given = !request.prompt.empty();
   if (question.prompt_is_given) question.prompt = parse_integer(name("prompt"), request.prompt, 1);
   if (!request.generate.empty()) question.generate = parse_integer(name("generate"), request.generate, 1);
+  question.routing = routing_from_text(request.routing, name("routing"));
   if (!request.batches.empty()) question.batches = parse_value_list(name("batch").c_str(), request.batches);
   return question;
 }

@@ -165,6 +165,7 @@ FitAnswer fit(const FitRequest& request, PointSource& source);
 struct LlmRequest {
   CaptureRequest model;
   std::string prompt{}, generate{}, batches{}, reserve{};  // "": 2048, 256, "1,8,32", the default
+  std::string routing = "balanced";
   std::vector<ProfileOptions> devices{};
   bool plot = false;
   Voice voice = Voice::kFlags;

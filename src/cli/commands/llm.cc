@@ -13,11 +13,9 @@ struct LlmFlags : ModelCommandFlags {
 int run_llm(const LlmFlags& flags) {
   TextOptions text;
   WrittenRequest written = flags.model;
-  LlmRequest request{.model = {},
-                     .prompt = flags.prompt,
-                     .generate = flags.generate,
-                     .batches = written.text("batch"),
-                     .reserve = flags.reserve};
+  LlmRequest request{.model = {}, .prompt = flags.prompt, .generate = flags.generate,
+                     .batches = written.text("batch"), .reserve = flags.reserve};
+  request.routing = flags.cost.routing;
   written.texts.erase("batch");
   request.model = request_from(written, &text.notes);
   if (!flags.cost.hardware.empty()) request.devices = profile_options_by_device(flags.cost);
@@ -47,6 +45,7 @@ Action define_llm(CLI::App& app) {
             "Devices to price on: names from `opscope devices` or TOML files, h200,l4");
   add_value(app, "--float32", flags->cost.float32, "HOW",
             "How float32 matrix products run on --hardware: torch (default), tf32 or ieee");
+  add_routing_flag(app, flags->cost.routing);
   add_report_flags(app, *flags, "All notes", format_help(", svg, png or pdf"));
   return [flags] { return run_llm(*flags); };
 }

@@ -33,13 +33,22 @@ std::string cache_detail(const LlmModel& model) {
   return join(parts, " + ") + ", " + model.cache_dtype;
 }
 
+// "12.88G active: 2 of 8 experts in 32 layers"
+std::string active_text(const LlmModel& model) {
+  std::string text = format_params(model.active) + " active";
+  if (model.active_without_embedding && *model.active_without_embedding != model.active)
+    text += ", " + format_params(*model.active_without_embedding) + " without the embedding";
+  std::vector<std::string> parts;
+  for (const LlmModel::Experts& kind : model.experts)
+    parts.push_back(fmt::format("{} of {} experts in {} layers", kind.chosen, kind.experts, kind.layers));
+  return text + ": " + join(parts, ", ");
+}
+
 Section model_section(const LlmAnswer& answer) {
   const LlmModel& model = answer.model;
   Facts facts("Model");
   facts.add("Parameters", {format_params(model.parameters.total), Style::kStrong},
-            model.has_experts
-                ? format_params(model.active) + " active: of the routed experts, those of one token"
-                : "all of them active");
+            model.has_experts ? active_text(model) : "all of them active");
   facts.add("Weights", {format_bytes(model.parameters.bytes), Style::kStrong}, model.weight_dtypes);
   if (const Count grows = model.cache_token_bytes())
     facts.add("KV cache per token", {exact(grows) + "B", Style::kStrong}, cache_detail(model));
@@ -250,6 +259,8 @@ void write_answer(JsonWriter& json, const LlmAnswer& answer) {
   json.fields("model", model.name, "source", model.source);
   json.fields("prompt", answer.question.prompt, "generate", answer.question.generate);
   json.fields("parameters", model.parameters.total, "active_parameters", model.active);
+  write_field(json, "active_without_embedding",
+              model.active_without_embedding ? Cell(*model.active_without_embedding) : Cell());
   json.fields("weight_bytes", model.parameters.bytes, "weight_dtypes", model.weight_dtypes);
   json.fields("published_dtype", model.published_dtype, "positions", model.positions);
   json.object("kv_cache", [&] {
