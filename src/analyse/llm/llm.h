@@ -41,14 +41,14 @@ struct LlmCacheGroup {
 struct LlmModel {
   std::string name, source;
   Parameters parameters{};
-  Count active{};  // parameters that one token uses
+  Count active{};                                   // parameters that one token uses
   std::optional<Count> active_without_embedding{};  // as some papers count
   bool has_experts = false;
   struct Experts {
     std::uint64_t layers = 0, experts = 0, chosen = 0;
   };
   std::vector<Experts> experts{};  // of layers that are alike
-  std::string weight_dtypes;  // "bfloat16", "float8_e4m3fn + bfloat16"
+  std::string weight_dtypes;       // "bfloat16", "float8_e4m3fn + bfloat16"
   std::string cache_dtype{};
   std::vector<LlmCacheGroup> cache{};
   std::int64_t positions = 0;  // 0: no limit is known

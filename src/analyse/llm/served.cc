@@ -207,7 +207,8 @@ Count copied_cache(const Graph& graph, const Op& op) {
 class Server {
  public:
   Server(const Graph& graph, LlmPhase phase, const Routing& routing)
-      : graph_(graph), costs_(estimate(graph, Convention::kOpscope, Experts(graph, routing))),
+      : graph_(graph),
+        costs_(estimate(graph, Convention::kOpscope, Experts(graph, routing))),
         regions_(Finder(graph, costs_, phase).run()) {}
 
   void price(ServedStep& step) const {

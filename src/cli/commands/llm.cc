@@ -13,8 +13,11 @@ struct LlmFlags : ModelCommandFlags {
 int run_llm(const LlmFlags& flags) {
   TextOptions text;
   WrittenRequest written = flags.model;
-  LlmRequest request{.model = {}, .prompt = flags.prompt, .generate = flags.generate,
-                     .batches = written.text("batch"), .reserve = flags.reserve};
+  LlmRequest request{.model = {},
+                     .prompt = flags.prompt,
+                     .generate = flags.generate,
+                     .batches = written.text("batch"),
+                     .reserve = flags.reserve};
   request.routing = flags.cost.routing;
   written.texts.erase("batch");
   request.model = request_from(written, &text.notes);
