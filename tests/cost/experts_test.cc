@@ -42,7 +42,7 @@ TEST(Routing, OfOneTokenIsCertain) {
 
 // A router that chooses 2 of 8, and what multiplies by the experts.
 struct Mixture {
-  explicit Mixture(std::int64_t tokens) : tokens(tokens) {}
+  explicit Mixture(std::int64_t count) : tokens(count) {}
 
   void route() {
     const auto x = b.input({tokens, kHidden});

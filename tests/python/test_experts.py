@@ -225,8 +225,8 @@ def test_routing_of_a_model_without_experts_is_said_to_change_nothing() -> None:
 def test_sweeps_and_comparisons_take_it() -> None:
     model = Listed().eval()
     sweep = opscope.sweep(model, torch.zeros(1, 16), batch="1,2,4", metric="memory_bytes", routing="worst")
-    worst = [point.memory_bytes for point in sweep.points]
-    balanced = [p.memory_bytes for p in opscope.sweep(model, torch.zeros(1, 16), batch="1,2,4", metric="memory_bytes").points]
+    worst = [row["memory_bytes"] for row in sweep.rows]
+    balanced = [row["memory_bytes"] for row in opscope.sweep(model, torch.zeros(1, 16), batch="1,2,4", metric="memory_bytes").rows]
     assert worst[0] == balanced[0]  # one token reaches two, wherever they are
     assert all(high > low for high, low in zip(worst[1:], balanced[1:], strict=True))
     assert opscope.compare(model, Dense().eval(), inputs=torch.zeros(3, 16), routing=2).models
