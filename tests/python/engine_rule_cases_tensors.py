@@ -152,6 +152,10 @@ def _triangular() -> list[Case]:
 
 
 TENSOR_CASES: dict[str, list[Case]] = {
+    "_fused_sgd_": [c([f(3, 4), f(5)], [f(3, 4), f(5)], [f(3, 4), f(5)], lr=1e-3, weight_decay=0.0, momentum=0.9, dampening=0.0, nesterov=False, maximize=False, is_first_step=False)],
+    "_fused_sgd_.tensor_lr": [c([f(3)], [f(3)], [f(3)], lr=f(), weight_decay=0.0, momentum=0.9, dampening=0.0, nesterov=False, maximize=False, is_first_step=False)],
+    "_fused_adagrad_": [c([f(3, 4)], [f(3, 4)], [f(3, 4)], [f()], lr=1e-3, lr_decay=0.0, weight_decay=0.0, eps=1e-10, maximize=False)],
+    "_fused_adagrad_.tensor_lr": [c([f(3)], [f(3)], [f(3)], [f()], lr=f(), lr_decay=0.0, weight_decay=0.0, eps=1e-10, maximize=False)],
     # reductions, scans, sorting
     "all": UNARY_LAYOUTS + typed(), "any": UNARY_LAYOUTS + typed(), "all.dim": _one_dim(),
     "any.dim": _one_dim(), "all.dims": _reductions(), "any.dims": _reductions(),

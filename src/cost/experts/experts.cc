@@ -26,7 +26,7 @@ bool is_one_of(std::string_view name, const std::array<std::string_view, N>& nam
 
 constexpr std::array<std::string_view, 3> kGroupedProducts{"aten::_grouped_mm", "aten::_scaled_grouped_mm",
                                                            "transformers::grouped_mm_fallback"};
-constexpr std::array<std::string_view, 3> kGathers{"aten::index", "aten::index_select", "aten::embedding"};
+constexpr std::array<std::string_view, 2> kGathers{"aten::index", "aten::index_select"};
 constexpr std::array<std::string_view, 5> kCopies{"aten::to", "aten::_to_copy", "aten::type_as",
                                                   "aten::contiguous", "aten::clone"};
 

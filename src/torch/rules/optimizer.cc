@@ -8,7 +8,8 @@ namespace {
 bool writes_only(RuleCall&) { return true; }
 
 constexpr ShapeRuleRow kOptimizerRules[] = {
-    {"aten::_fused_adagrad_ aten::_fused_sgd_", "*", writes_only},
+    {"aten::_fused_adagrad_ aten::_fused_sgd_", "", writes_only},
+    {"aten::_fused_adagrad_ aten::_fused_sgd_", "tensor_lr", writes_only},
 };
 
 }  // namespace
