@@ -147,11 +147,9 @@ class Experts::Finder {
     // Of one call of a router: two argmaxes are two choices, where the first was put out of reach.
     if (last == nullptr || last->scope != scope || !last->looped.empty() || last->tokens != run.tokens)
       layer.runs.push_back(run);
-    else if (by > last->by)
-      *last = run;
     else if (by == last->by && by != Chooses::kByTopk)
       last->chosen += 1;
-    else if (by == last->by)
+    else if (by >= last->by)
       *last = run;
   }
 
