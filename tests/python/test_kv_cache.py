@@ -206,6 +206,14 @@ def test_a_dynamic_cache_is_copied_at_every_step() -> None:
     assert cats == [((PAST + 1) * A_TOKEN, (PAST + 1) * A_TOKEN)] * 8
 
 
+def test_a_static_cache_knows_how_many_tokens_it_has() -> None:
+    config = transformers.OPTConfig(hidden_size=32, ffn_dim=64, num_hidden_layers=2, num_attention_heads=4, vocab_size=99, word_embed_proj_dim=32)
+    model = transformers.OPTForCausalLM(config).eval()  # which asks it where the token stands
+    profile = opscope.profile(model, phase="decode", past_len=20, kv_cache="static")
+    head = next(row for row in profile.layers if row.name == "lm_head")
+    assert head.macs == 32 * 99  # of one token
+
+
 def test_a_static_cache_is_written_where_the_token_is() -> None:
     profile = captured(llama(), kv_cache="static")
     index = 8  # bytes of where

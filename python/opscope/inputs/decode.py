@@ -17,6 +17,7 @@ from opscope.inputs import float_dtype, input_device, make_tensor
 from opscope.inputs.config import most_tokens, text_config
 from opscope.inputs.kv_caches import (
     asked_cache,
+    count_tokens,
     is_asked,
     refused,
     to_steady_state,
@@ -58,6 +59,7 @@ def decode_step(model: Any, signature: Signature, sizes: Sizes, name: str) -> St
         except Error as problem:
             raise refused(problem, name, asked) from problem
         cache, notes = _cache_of(outputs, cache_name, name), notes + asked.notes
+        count_tokens(cache, past)
     to_steady_state(cache)
     size = sum(t.numel() * t.element_size() for t in tensors_in(cache) if t.numel() > 1)  # no counters
     why = f"the KV cache of its own prefill of {past} tokens: {size:,} bytes"

@@ -63,6 +63,14 @@ def to_steady_state(cache: Any) -> None:
         vars(layer).update(replace(dict(vars(layer)), "", steady))
 
 
+def count_tokens(cache: Any, past: int) -> None:
+    """A static cache counts its tokens in a tensor that was there before its prompt's capture, which put it back."""
+    for layer in getattr(getattr(cache, "self_attention_cache", cache), "layers", ()):
+        counter = getattr(layer, "cumulative_length", None)
+        if isinstance(counter, torch.Tensor):
+            layer.cumulative_length = torch.full_like(counter, past, device="cpu")
+
+
 def view_alone(memory: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
     """The memory seen with the shape and strides of `like`, and no other handle on it than this one."""
     seen: Any = torch.empty(0, dtype=memory.dtype, device=memory.device)
