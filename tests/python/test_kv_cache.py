@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import json
 import math
-import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,6 +22,7 @@ from opscope.inputs.plan import InputPlan, plan_inputs
 from opscope.measurement.peak_memory import peak_of
 from opscope.options import Options
 from opscope.sources import Source
+from test_report_schemas import PROGRAM
 
 PAST, BATCH = 24, 2
 SMALL: dict[str, Any] = {
@@ -426,10 +426,8 @@ def test_llama_8b_on_24_gib() -> None:
 
 
 def test_the_memory_report_says_what_a_step_does_with_its_cache(tmp_path: Path) -> None:
-    program = shutil.which("opscope")
-    assert program is not None
     opscope.capture(llama(), phase="decode", batch=BATCH, past_len=PAST, tracer="static").save(str(tmp_path / "step.json"))
-    told = subprocess.run([program, "memory", str(tmp_path / "step.json"), "--format", "json"], capture_output=True, check=True)
+    told = subprocess.run([PROGRAM, "memory", str(tmp_path / "step.json"), "--format", "json"], capture_output=True, check=True)
     found = json.loads(told.stdout)["kv_cache"]
     held, grown = PAST * 8 * A_TOKEN, (PAST + 1) * 8 * A_TOKEN
     assert found["held_bytes"] == held and found["added_bytes"] == 8 * A_TOKEN
