@@ -85,6 +85,7 @@ struct OpTime {
   double median_ns = 0, mean_ns = 0, deviation_ns = 0, minimum_ns = 0;
   std::uint64_t batches = 0;
   std::uint64_t repetitions = 0;  // in all batches together
+  double host_ns = 0;             // on a device: to call it, at best. Not kept in the file of op times
   bool waited = false;            // on a device: it had nothing to do in between, and that is counted
 };
 

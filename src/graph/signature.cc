@@ -28,6 +28,18 @@ class SignatureWriter {
   SignatureWriter(const Graph& graph, const Op& op)
       : graph_(graph), op_(op), device_(device_type(device_of(graph, op))) {}
 
+  std::string write_with_results() {
+    auto text = write();
+    const auto inputs = seen_;
+    std::size_t results = 0;
+    for (const ValueId id : graph_.outputs_of(op_)) {
+      text += results == 0 ? " -> " : ", ";
+      text += id == kNone ? "none" : tensor(id, fmt::format("result[{}]", results)) + place(id, inputs);
+      ++results;
+    }
+    return text;
+  }
+
   std::string write() {
     const auto& target = graph_.targets[op_.target];
     const auto overload = graph_.text(target.overload);
@@ -39,6 +51,11 @@ class SignatureWriter {
   }
 
  private:
+  struct Seen {
+    ValueId value;
+    std::string name;
+  };
+
   std::string argument(const Argument& given) {
     switch (given.kind) {
       case ArgumentKind::kNone:
@@ -52,17 +69,41 @@ class SignatureWriter {
       case ArgumentKind::kBool:
         return given.integer != 0 ? "true" : "false";
       case ArgumentKind::kFloat:
-        return fmt::format("{}", given.real);
+        return real(given.real);
       case ArgumentKind::kString:
         return quoted(graph_.text(static_cast<StringId>(given.integer)));
       case ArgumentKind::kDType:
         return std::string(name(static_cast<DType>(given.integer)));
       case ArgumentKind::kIntList:
-      case ArgumentKind::kBoolList:
         return fmt::format("[{}]", fmt::join(graph_.ints_in(given), ","));
+      case ArgumentKind::kBoolList:
+        return list(graph_.ints_in(given), [](std::int64_t item) { return item != 0 ? "true" : "false"; });
       case ArgumentKind::kFloatList:
-        return fmt::format("[{}]", fmt::join(graph_.reals_in(given), ","));
+        return list(graph_.reals_in(given), real);
     }
+    return {};
+  }
+
+  // With a point or an exponent, so that it does not read as an integer.
+  static std::string real(double number) {
+    auto text = fmt::format("{}", number);
+    if (text.find_first_of(".en") == std::string::npos) text += ".0";
+    return text;
+  }
+
+  template <class Items, class Text>
+  static std::string list(const Items& items, Text text) {
+    std::vector<std::string> texts;
+    for (const auto item : items) texts.emplace_back(text(item));
+    return fmt::format("[{}]", fmt::join(texts, ","));
+  }
+
+  // Whose memory a result lies in.
+  std::string place(ValueId id, std::span<const Seen> inputs) const {
+    const auto storage = graph_.values[id].storage;
+    for (const Seen& input : inputs)
+      if (input.value != id && storage != kNone && graph_.values[input.value].storage == storage)
+        return " in " + input.name;
     return {};
   }
 
@@ -97,10 +138,6 @@ class SignatureWriter {
     return text;
   }
 
-  struct Seen {
-    ValueId value;
-    std::string name;
-  };
   const Graph& graph_;
   const Op& op_;
   const std::string_view device_;
@@ -110,6 +147,10 @@ class SignatureWriter {
 }  // namespace
 
 std::string signature_of(const Graph& graph, const Op& op) { return SignatureWriter(graph, op).write(); }
+
+std::string call_text(const Graph& graph, const Op& op) {
+  return SignatureWriter(graph, op).write_with_results();
+}
 
 std::string signature_hash(std::string_view signature) { return Hasher().add(signature).hex(); }
 

@@ -3,6 +3,7 @@
 // values are no part of it, so that models share what was measured for one of them.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -16,6 +17,14 @@ namespace opscope {
 // Contiguous tensors say nothing of their strides, aligned ones nothing of their offset, and those on the
 // op's own device nothing of that; "same as input" is the very tensor that another argument is.
 std::string signature_of(const Graph& graph, const Op& op);
+
+// The signature, and what the op gives:
+//   aten::relu(self: float32[8,64]) on cpu -> float32[8,64]
+// A result that lies in an argument's memory says so: "-> float32[64,8] strides [1,64] in self".
+std::string call_text(const Graph& graph, const Op& op);
+// The inverse: a graph with an op for each text, none of which feeds another. Throws Error for what is no such
+// text, and for sparse and quantised tensors, of which a text does not say enough.
+Graph graph_of_calls(std::span<const std::string> texts);
 
 // 32 digits, the same on every machine and in every version.
 std::string signature_hash(std::string_view signature);

@@ -93,8 +93,6 @@ std::span<const DevicePointer> known_devices();
 DevicePointer find_device(std::string_view name);
 // The same, or a file of the user's (what ends in .toml or has a slash); throws Error with the nearest names.
 DevicePointer load_device(const std::string& name_or_file, const std::string& flag = "--hardware");
-// "h100,l4,my.toml"; throws Error also for one that is there twice.
-std::vector<DevicePointer> load_devices(const std::string& names, const std::string& flag = "--hardware");
 
 // The device that something was measured on, a CPU with as many cores as threads ran; nullptr where it is not
 // among those known.

@@ -74,20 +74,6 @@ DevicePointer load_device(const std::string& name_or_file, const std::string& fl
       did_you_mean(name_or_file, names, "`opscope devices` lists them; a file of your own ends in .toml"));
 }
 
-std::vector<DevicePointer> load_devices(const std::string& names, const std::string& flag) {
-  std::vector<DevicePointer> devices;
-  for (const std::string_view each : split_by(names, ',')) {
-    std::string name(each);
-    std::erase(name, ' ');
-    if (name.empty()) throw Error("a device's name is missing", flag, "for example " + flag + " h100,l4");
-    DevicePointer device = load_device(name, flag);
-    for (const DevicePointer& other : devices)
-      if (other->id == device->id) throw Error("'" + device->id + "' is there twice", flag);
-    devices.push_back(std::move(device));
-  }
-  return devices;
-}
-
 Device with_cores(const Device& device, std::uint32_t cores) {
   Device part = device;
   if (cores == 0 || cores >= device.cores) return part;

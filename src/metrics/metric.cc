@@ -25,6 +25,7 @@ Needs needs_met(const Costs& costs) {
   add(costs.parameters, kNeedsParameters);
   add(costs.is_measured, kNeedsMeasurement);
   add(costs.has_device, kNeedsDevice);
+  add(costs.is_predicted, kNeedsPrediction);
   add(costs.saved_bytes.has_value(), kNeedsFusion);
   if (!costs.model) return given;
   add(costs.model->peak_memory_bytes.has_value(), kNeedsPeak);
@@ -171,6 +172,13 @@ constexpr Metric kMetrics[] = {
      .unit = Unit::kSeconds,
      .of = [](const Costs& c) { return timed(c.sums.roofline_time); },
      .need = kNeedsDevice},
+    {.key = "predicted_seconds",
+     .title = "Predicted",
+     .words = "predicted time",
+     .aliases = "predicted",
+     .unit = Unit::kSeconds,
+     .of = [](const Costs& c) { return timed(c.sums.predicted_time); },
+     .need = kNeedsPrediction},
     {.key = "saved_bytes",
      .title = "Saved",
      .words = "bytes saved by fusing",
@@ -279,6 +287,9 @@ Missing why_missing(const Metric& metric) {
   switch (metric.need) {
     case kNeedsMeasurement:
       return {"no time was measured", "opscope measure MODEL --save FILE.json, then name the file"};
+    case kNeedsPrediction:
+      return {"a predicted time is of a device, and none is named",
+              "for example --hardware h200; `opscope devices` lists them"};
     case kNeedsDevice:
       return {"a roofline is of a device, and none is named",
               "for example --hardware h200; `opscope devices` lists them"};

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -24,12 +25,18 @@ struct Metrics {
   std::uint64_t ops = 0;
   Confidence confidence = Confidence::kExact;  // the worst of its ops
   Count time{}, roofline_time{};               // picoseconds: see OpCost
+  Count predicted_time{}, predicted_variance{};
   Count compute_bound_time{};                  // of the roofline's: of ops that arithmetic limits
   std::uint64_t roofline_unknown = 0;          // ops whose roofline time is not known, and not in it
+  std::uint64_t predicted_unknown = 0;         // the same of the predicted time
 
   Count memory_bytes() const { return traffic.total(); }
   double arithmetic_intensity() const { return ratio(flops, memory_bytes()); }  // 0 where no byte moves
   double time_seconds() const { return static_cast<double>(time.value()) * kPicosecond; }
+  double predicted_seconds() const { return static_cast<double>(predicted_time.value()) * kPicosecond; }
+  double predicted_spread() const {  // standard deviation, seconds
+    return std::sqrt(static_cast<double>(predicted_variance.value())) * kNanosecond;
+  }
   double roofline_seconds() const { return static_cast<double>(roofline_time.value()) * kPicosecond; }
   bool counts() const { return flops || memory_bytes(); }  // does work or moves bytes
   // Calls visit(Count&) for every sum.
@@ -37,13 +44,15 @@ struct Metrics {
   void each_count(Visit visit) {
     for (Count* count :
          {&work.macs, &work.other_flops, &work.specials, &traffic.input_bytes, &traffic.output_bytes,
-          &traffic.weight_bytes, &flops, &time, &roofline_time, &compute_bound_time})
+          &traffic.weight_bytes, &flops, &time, &roofline_time, &compute_bound_time, &predicted_time, &predicted_variance})
       visit(*count);
   }
   // Inline: run several times for each op of every graph. Saturating, so the order of ops is free.
   Metrics& operator+=(const Metrics& other) {
     work += other.work, traffic += other.traffic, flops += other.flops, ops += other.ops;
     time += other.time, roofline_time += other.roofline_time;
+    predicted_time += other.predicted_time, predicted_variance += other.predicted_variance;
+    predicted_unknown += other.predicted_unknown;
     compute_bound_time += other.compute_bound_time, roofline_unknown += other.roofline_unknown;
     confidence = std::max(confidence, other.confidence);
     return *this;
@@ -51,6 +60,8 @@ struct Metrics {
   Metrics& operator+=(const OpCost& cost) {
     work += cost.work, traffic += cost.traffic, flops += cost.flops, ++ops;
     time += cost.time, roofline_time += cost.roofline_time;
+    predicted_time += cost.predicted_time, predicted_variance += cost.predicted_variance;
+    predicted_unknown += !cost.predicted_known;
     if (cost.compute_bound) compute_bound_time += cost.roofline_time;
     roofline_unknown += !cost.roofline_known;
     confidence = std::max(confidence, cost.confidence);
@@ -78,6 +89,7 @@ struct Costs {
   const ModelCosts* model = nullptr;       // nullptr: a part of a model
   bool is_measured = false;                // its time was
   bool has_device = false;                 // its roofline is one's
+  bool is_predicted = false;               // so is its time
   std::optional<Count> saved_bytes{};      // of a subgraph
 };
 
@@ -92,14 +104,15 @@ enum Need : unsigned {
   kNeedsBounds = 32,     // which ops are compute-bound: of a whole model
   kNeedsProducts = 64,   // FLOPs with weights and between activations: of a whole model
   kNeedsFusion = 128,    // a subgraph
+  kNeedsPrediction = 256,
 };
 using Needs = unsigned;
 // What the rows of a command have, so which metrics it offers.
-inline constexpr Needs kLayerNeeds = kNeedsParameters | kNeedsMeasurement | kNeedsDevice;
-inline constexpr Needs kTypeNeeds = kNeedsMeasurement | kNeedsDevice;
+inline constexpr Needs kLayerNeeds = kNeedsParameters | kNeedsMeasurement | kNeedsDevice | kNeedsPrediction;
+inline constexpr Needs kTypeNeeds = kNeedsMeasurement | kNeedsDevice | kNeedsPrediction;
 inline constexpr Needs kSubgraphNeeds = kNeedsDevice | kNeedsFusion;
 inline constexpr Needs kSweepNeeds =
-    kNeedsParameters | kNeedsDevice | kNeedsPeak | kNeedsPeakParts | kNeedsBounds | kNeedsProducts;
+    kNeedsParameters | kNeedsDevice | kNeedsPrediction | kNeedsPeak | kNeedsPeakParts | kNeedsBounds | kNeedsProducts;
 inline constexpr Needs kModelNeeds = kLayerNeeds | kNeedsPeak | kNeedsBounds;
 inline constexpr Needs kAllNeeds = ~0u;
 

@@ -154,6 +154,31 @@ py::list rows_of(const std::vector<NotReplayed>& skipped) {
   return rows;
 }
 
+// What each call takes alone: (seconds, their deviation, seconds of the host, gaps are counted), or why it could
+// not be run.
+py::list replay_calls(const std::vector<std::string>& texts, std::size_t cache_bytes, double min_seconds,
+                      const py::object& progress) {
+  const Graph graph = graph_of_calls(texts);
+  engine::Replayer replayer({.cache_bytes = cache_bytes, .min_seconds = min_seconds});
+  py::list rows;
+  for (const Op& op : graph.ops) {
+    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+    try {
+      OpTime time;
+      {
+        const py::gil_scoped_release others_run;
+        time = replayer.replay(graph, op);
+      }
+      rows.append(py::make_tuple(time.median_ns * kNanosecond, time.deviation_ns * kNanosecond,
+                                 time.host_ns * kNanosecond, time.waited));
+    } catch (const Error& reason) {
+      rows.append(py::str(reason.what()));
+    }
+    if (!progress.is_none()) progress(rows.size(), graph.ops.size());
+  }
+  return rows;
+}
+
 py::dict repeat_ops(Graph& graph, const std::optional<std::string>& store, std::size_t cache_bytes,
                     double min_seconds, const py::object& progress) {
   OpRepeats repeats(graph, {.cache_bytes = cache_bytes, .min_seconds = min_seconds}, progress);
@@ -287,6 +312,14 @@ void Session::measure(const py::object& prepare, const py::object& call, const P
 void bind_replay(py::module_& m) {
   // `store` is a file, "" for none, None for the one in the cache folder. Gives counts of distinct ops, of
   // calls that do no work, and (op, reason, calls) of all others that have no time.
+  m.def("replay_calls", replay_calls, py::arg("texts"), py::kw_only(), py::arg("cache_bytes") = 0,
+        py::arg("min_seconds") = 0.02, py::arg("progress") = py::none());
+  m.def("call_texts", [](const Graph& graph) {
+    std::vector<std::pair<std::string, std::size_t>> texts;  // of ops that can be run alone, and how often they run
+    for (const auto& group : make_replay_plan(graph).groups)
+      texts.emplace_back(call_text(graph, graph.ops[group.ops.front()]), group.ops.size());
+    return texts;
+  });
   m.def("repeat_ops", repeat_ops, py::arg("graph"), py::kw_only(), py::arg("store") = py::none(),
         py::arg("cache_bytes") = 0, py::arg("min_seconds") = engine::ReplayOptions{}.min_seconds,
         py::arg("progress") = py::none());

@@ -201,6 +201,7 @@ PYBIND11_MODULE(_native, m) {
   bind_module_calls(m);
   bind_profiler(m);
   bind_replay(m);
+  bind_predict(m);
   bind_sweep(m);
   bind_questions(m);
   engine::register_backend_kernels();

@@ -262,6 +262,8 @@ std::vector<ProfileOptions> options_by_device(const py::kwargs& given) {
   keywords.take("convention", cost.convention).take("hardware", cost.hardware).take("ridge", ridge);
   keywords.take("partition", cost.partition)
       .take("float32", cost.float32)
+      .take("mode", cost.mode)
+      .take("host", cost.host)
       .take("routing", cost.routing)
       .take("fast_memory", fast_memory)
       .end();

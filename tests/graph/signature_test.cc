@@ -49,6 +49,47 @@ TEST(Signature, OverloadNumbersTypesAndLists) {
             "list: [same as self, none]) on cpu");
 }
 
+// What is written reads back as the same text, so as the same call.
+TEST(Signature, CallsAreReadBack) {
+  GraphBuilder b;
+  const auto x = b.input({{2, 3, 8, 8}, DType::kBFloat16});
+  const auto weight = b.parameter("weight", {{4, 3, 3, 3}, DType::kBFloat16});
+  b.op("aten::conv2d",
+       {{"input", x}, {"weight", weight}, {"bias", nullptr}, {"stride", ints{2, 2}}, {"groups", 1}},
+       {TensorSpec({2, 4, 3, 3}, DType::kBFloat16)});
+  b.op("aten::thing.overload",
+       {{"self", x},
+        {"p", 1.0},
+        {"on", true},
+        {"dtype", DType::kInt64},
+        {"mode", "it's a \\ (text), [so]"},
+        {"mask", bools{true, false}},
+        {"scales", floats{1.0, 0.5}},
+        {"nothing", ints{}},
+        {"list", tensors{x, Tensor{}, weight}}},
+       {TensorSpec({2, 3}), TensorSpec({2, 3, 64}, DType::kBFloat16).view_of(x)});
+  const auto graph = b.finish({});
+  std::vector<std::string> texts;
+  for (const Op& op : graph.ops) texts.push_back(call_text(graph, op));
+  EXPECT_TRUE(texts[0].ends_with(" on cpu -> bfloat16[2,4,3,3]")) << texts[0];
+  EXPECT_TRUE(texts[1].ends_with(" -> float32[2,3], bfloat16[2,3,64] in self")) << texts[1];
+  const auto again = graph_of_calls(texts);
+  ASSERT_EQ(again.ops.size(), texts.size());
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    EXPECT_EQ(call_text(again, again.ops[i]), texts[i]);
+    EXPECT_EQ(signature_of(again, again.ops[i]), signature_of(graph, graph.ops[i]));
+  }
+}
+
+TEST(Signature, TextsThatAreNoCalls) {
+  for (const std::string text :
+       {"", "aten::relu", "aten::relu(self: float32[2) on cpu", "aten::relu(self: float32[2])",
+        "aten::relu(self: same as x) on cpu", "aten::relu(self: float99[2]) on cpu -> float32[2]",
+        "aten::relu(self: float32[2]) on cpu -> float32[2] and more",
+        "aten::values(self: float32[8] sparse_coo of 3) on cpu"})
+    EXPECT_THROW(graph_of_calls(std::vector{text}), Error) << text;
+}
+
 TEST(Signature, SameTensorTwiceIsNotTwoTensors) {
   const auto twice = only_signature([](GraphBuilder& b) {
     const auto x = b.input({4});

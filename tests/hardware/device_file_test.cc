@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "hardware/device.h"
+#include "hardware/predict/targets.h"
 
 namespace opscope {
 namespace {
@@ -201,10 +202,10 @@ TEST(KnownDevices, NearestNamesForATypo) {
     EXPECT_EQ(error.where(), "--hardware");
     EXPECT_NE(error.hint().find("h200"), std::string::npos) << error.hint();
   }
-  EXPECT_THROW(load_devices("h200,,l4"), Error);
-  EXPECT_THROW(load_devices("h100,h100-sxm"), Error);
+  EXPECT_THROW(load_targets("h200,,l4"), Error);
+  EXPECT_THROW(load_targets("h100,h100-sxm"), Error);
   EXPECT_THROW(load_device("no/such/file.toml"), Error);
-  EXPECT_EQ(load_devices("h100, l4").size(), 2u);
+  EXPECT_EQ(load_targets("h100, l4").size(), 2u);
 }
 
 TEST(KnownDevices, MeasuredOn) {

@@ -82,7 +82,7 @@ class EveryMetric : public testing::Test {
   EveryMetric() : graph(test::ResNet18::make()) {
     test::measure_by_rule(graph, true);
     ProfileOptions options;
-    options.hardware = load_devices("h100-sxm").front();
+    options.hardware = load_device("h100-sxm");
     profile = make_profile(graph, options);
   }
   Graph graph;

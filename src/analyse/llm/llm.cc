@@ -348,10 +348,6 @@ class Serving {
 
 }  // namespace
 
-std::string_view name(TimeSource source) {
-  return choices<TimeSource, TimeSource::kRoofline>("roofline")[source];
-}
-
 StepTime step_time(const StepCosts& step, const ProfileOptions& options, std::int64_t devices) {
   StepTime time;
   const auto count = static_cast<double>(std::max<std::int64_t>(devices, 1));

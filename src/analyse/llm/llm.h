@@ -58,17 +58,13 @@ struct LlmModel {
   Count cache_sequence_bytes() const;  // of those that do not grow
 };
 
-// Where a time is from. The one place that makes times of steps is step_time.
-enum class TimeSource : std::uint8_t { kRoofline };
-std::string_view name(TimeSource source);  // "roofline"
-
 struct StepTime {
   double seconds = 0, compute_seconds = 0;  // compute: of kernels that arithmetic limits
   bool known = true;                        // false: there is work whose rate nobody says
   TimeSource source = TimeSource::kRoofline;
   bool is_compute_bound() const { return compute_seconds * 2 > seconds; }
 };
-// On so many of the device, which share all work and bytes evenly; what they say to each other is not in it.
+// The one place that makes times of steps. On so many of the device, which share all work and bytes evenly; what they say to each other is not in it.
 StepTime step_time(const StepCosts& step, const ProfileOptions& options, std::int64_t devices);
 
 // A batch on a device.

@@ -227,6 +227,27 @@ void assess_roofline(const Graph& graph, Profile& profile) {
   }
 }
 
+void assess_prediction(const Graph& graph, Profile& profile) {
+  const ProfileOptions& options = profile.options;
+  if (!options.hardware) return;
+  const PredictorPointer predictor = predictor_for(options.hardware, options.calibration);
+  std::optional<Partition> partition;
+  if (options.mode == RunMode::kCompiled) partition = make_partition(graph, profile.costs, options.partition);
+  profile.predicted = simulate(graph, profile.costs, predictor,
+                               {.mode = options.mode,
+                                .host_speed = options.host_speed,
+                                .float32 = profile.roofline.float32},
+                               partition ? &*partition : nullptr);
+  for (OpId i = 0; i < graph.ops.size(); ++i) {
+    const OpShare& share = profile.predicted.ops[i];
+    OpCost& cost = profile.costs[i];
+    cost.predicted_known = share.is_idle || share.source != TimeSource::kUnknown;
+    cost.predicted_time = picoseconds(share.seconds);
+    const double nanoseconds = share.own_spread / kNanosecond;
+    cost.predicted_variance = Count{static_cast<std::uint64_t>(std::min(nanoseconds * nanoseconds, 1e18))};
+  }
+}
+
 // Arithmetic as of the ops, bytes as of the one kernel.
 FusedRoofline fuse_roofline(const Profile& profile) {
   const RooflineSummary& roofline = profile.roofline;

@@ -150,6 +150,7 @@ Profile make_profile(const Graph& graph, const ProfileOptions& options) {
   profile.costs = estimate(graph, options.convention, profile.experts);
   add_times(graph, profile.costs);
   assess_roofline(graph, profile);
+  assess_prediction(graph, profile);
   for (const OpCost& cost : profile.costs) profile.totals += cost;
   profile.parameters = all_parameters(graph);
   profile.diagnostics = graph.diagnostics;

@@ -12,6 +12,7 @@
 #include "base/text_blocks.h"
 #include "graph/graph.h"
 #include "hardware/device.h"
+#include "hardware/predict/simulate.h"
 #include "hardware/roofline.h"
 #include "metrics/metric.h"
 #include "partition/partition.h"
@@ -137,6 +138,10 @@ struct ProfileOptions {
   // Whose roofline to take; nullptr: that of the device measured on, where it is known.
   DevicePointer hardware{};
   Float32 float32 = Float32::kTorch;
+  // How long it takes there: by this calibration, or by what opscope knows of the device where there is none.
+  CalibrationPointer calibration{};
+  RunMode mode = RunMode::kEager;
+  double host_speed = 1;        // see RunOptions
   Routing routing{};            // of mixtures of experts
   bool ridge_is_given = false;  // the user's own ridge: the device's does not replace it
 };
@@ -168,6 +173,7 @@ class Profile {
   Experts experts;            // of a mixture of experts
   Coverage coverage;
   RooflineSummary roofline;             // on the device, where one is named
+  PredictedRun predicted;               // the same
   std::vector<Diagnostic> diagnostics;  // the capture's, and one per unknown op
 
   // In tree order, the root first, children after their parent.
@@ -198,7 +204,8 @@ inline Costs costs_of(const Profile& profile, const Metrics& sums, const Paramet
   return {.sums = sums,
           .parameters = parameters,
           .is_measured = !profile.graph->measurement.empty(),
-          .has_device = profile.roofline.device != nullptr};
+          .has_device = profile.roofline.device != nullptr,
+          .is_predicted = profile.predicted.predictor != nullptr};
 }
 
 // "5.5" of "5.5 of 8 experts"; "2" where it is whole.

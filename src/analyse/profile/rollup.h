@@ -34,6 +34,8 @@ struct OpTypes {
 
 // The roofline of every op on the device, and its ridge. Before anything is summed up: changes profile.costs.
 void assess_roofline(const Graph& graph, Profile& profile);
+// The run as it would go on the device, and each op's share of it.
+void assess_prediction(const Graph& graph, Profile& profile);
 // What an op's time on a device says of it. The user's own ridge decides what is bound by what, where there
 // is one.
 void set_roofline(OpCost& cost, const RooflineTime& time, const ProfileOptions& options);

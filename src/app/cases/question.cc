@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "hardware/device.h"
+#include "hardware/predict/targets.h"
 #include "metrics/unit.h"
 #include "report/diff/report.h"
 #include "report/memory/report.h"
@@ -55,6 +56,14 @@ std::vector<DeviceTime> times_of(const LoadedModel& model, const std::vector<Pro
 
 std::string where(const char* flag, const char* argument, Voice voice) {
   return voice == Voice::kFlags ? flag : argument;
+}
+
+// "1.5x" or "1.5".
+double host_speed(const std::string& text, const std::string& flag) {
+  const std::string_view digits = std::string_view(text).substr(0, text.size() - text.ends_with('x'));
+  const auto speed = number_from<double>(digits);
+  if (speed && *speed > 0 && *speed <= 1000) return *speed;
+  throw Error("'" + text + "' is no speed", flag, "1.5x is a host half as fast again as the calibrated one");
 }
 
 DiffSide side_of(const LoadedModel& model) { return {model.label, &model.figures, model.profile.get()}; }
@@ -198,6 +207,8 @@ std::vector<ProfileOptions> profile_options_by_device(const CostRequest& request
   options.ridge_is_given = !request.ridge.empty();
   if (options.ridge_is_given) options.ridge = parse_number("--ridge", request.ridge);
   options.float32 = float32_from_name(request.float32);
+  options.mode = run_mode_from_name(request.mode, where("--mode", "mode", voice));
+  if (!request.host.empty()) options.host_speed = host_speed(request.host, where("--host", "host", voice));
   options.routing = routing_from_text(request.routing, where("--routing", "routing", voice));
   options.partition.strategy = strategy_from_name(request.partition);
   if (!request.fast_memory.empty()) {
@@ -208,8 +219,8 @@ std::vector<ProfileOptions> profile_options_by_device(const CostRequest& request
   }
   if (request.hardware.empty()) return {options};
   std::vector<ProfileOptions> all;
-  for (DevicePointer& device : load_devices(request.hardware, where("--hardware", "hardware", voice))) {
-    options.hardware = std::move(device);
+  for (CalibratedDevice& target : load_targets(request.hardware, where("--hardware", "hardware", voice))) {
+    options.hardware = std::move(target.device), options.calibration = std::move(target.calibration);
     all.push_back(options);
   }
   return all;

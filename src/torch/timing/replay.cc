@@ -220,7 +220,7 @@ OpTime Replayer::time_on_device(const PreparedCall& call, c10::Device device) {
   hold_->wait();
   auto begin = Clock::now();
   for (std::uint64_t i = 4; i < 8; ++i) run_once(call, i, stack);
-  double to_queue = seconds_since(begin) / 4;
+  double to_queue = seconds_since(begin) / 4, least_to_queue = to_queue;
   hold_->wait();
   const double once = std::max(seconds_since(begin) / 4, 1e-7);
   auto repetitions =
@@ -236,7 +236,8 @@ OpTime Replayer::time_on_device(const PreparedCall& call, c10::Device device) {
     const auto first = hold_->mark();
     begin = Clock::now();
     for (std::uint64_t i = 0; i < repetitions; ++i) run_once(call, turn++, stack);
-    to_queue = std::max(to_queue, seconds_since(begin) / static_cast<double>(repetitions));
+    const double queued_in = seconds_since(begin) / static_cast<double>(repetitions);
+    to_queue = std::max(to_queue, queued_in), least_to_queue = std::min(least_to_queue, queued_in);
     const bool queued = !first.query();
     const auto last = hold_->mark();
     last.synchronize();
@@ -249,7 +250,9 @@ OpTime Replayer::time_on_device(const PreparedCall& call, c10::Device device) {
     if (retries < kHoldRetries) ++retries, repetitions = std::max<std::uint64_t>(repetitions / 2, 1);
   }
   const bool waited = seconds.empty();
-  return op_time(waited ? std::move(with_gaps) : std::move(seconds), done, waited);
+  auto time = op_time(waited ? std::move(with_gaps) : std::move(seconds), done, waited);
+  time.host_ns = least_to_queue * 1e9;
+  return time;
 }
 
 std::string kernel_settings() {

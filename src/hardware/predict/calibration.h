@@ -1,0 +1,92 @@
+// What a device was found to do, and how that is written down: the ops that were timed on it, the rates of each
+// family of ops that follow from them, and what its host takes. A TOML file of plain keys; see docs/predict.md.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "hardware/device.h"
+#include "hardware/predict/features.h"
+
+namespace opscope {
+
+inline constexpr int kCalibrationVersion = 1;
+
+// max(FLOPs / flop_rate, bytes / byte_rate) + seconds, for the ops of one family in one dtype, and how far from that
+// they are.
+struct FamilyRates {
+  Family family = Family::kOther;
+  DType dtype = DType::kUndefined;
+  double flop_rate = 0, byte_rate = 0;  // 0: no limit is known
+  double seconds = 0;                   // of the smallest
+  double spread = 0;                    // standard deviation of the logarithm of measured / this
+  double reach = 2;                     // as far (features.h) a measured op says something of another
+  double noise = 0.03;                  // standard deviation of the logarithm between ops of the same features
+  std::uint32_t points = 0;             // measured ops that it rests on; 0: it was fitted on whole runs
+  double error_median = 0, error_p90 = 0;  // of ops left out of the fit, in turn
+  std::string source{};                 // where it is from, if not measured here
+};
+
+struct MeasuredCall {
+  std::string text;                // graph/signature.h's call_text
+  double seconds = 0, deviation = 0;
+  double host_seconds = 0;         // to launch it; on a CPU 0
+};
+
+// What a host takes beside the ops themselves.
+struct HostCosts {
+  double op = 0;           // Python's call of an op, without what its dispatch takes
+  double module_call = 0;  // of a module, without what is in it
+  double dispatch = 0;     // of an op that was not timed
+  double view = 0;         // of one that does no work
+  double backward_op = 0;  // autograd's own part of an op in the backward pass
+  double launch = 0;       // from the host's call to the start on the device
+  double synchronise = 0;  // to wait for the device, where it is idle
+  std::string source{};    // where it is from, if not measured on this host
+};
+
+// Whole runs beside what was predicted of them: not those that anything was fitted on.
+struct RunErrors {
+  std::uint32_t count = 0;
+  double spread = 0;  // standard deviation of the logarithm of measured / predicted
+  double error_median = 0, error_p90 = 0;
+  std::string source{};
+};
+
+struct Calibration {
+  std::string device;       // "h200"; or "cpu" and "cuda" of what no table knows
+  std::string device_name;  // as the system calls it
+  std::string kind;         // "gpu", "cpu"
+  std::uint32_t threads = 0;
+  std::vector<std::pair<std::string, std::string>> facts;  // "torch", "date", "driver", "clocks", in the file's order
+  std::vector<FamilyRates> families;
+  HostCosts host;
+  RunErrors runs;
+  std::vector<MeasuredCall> calls;
+  std::string file;  // "" for one that comes with opscope
+  bool is_measured = false;  // false: from what others published
+
+  std::string_view fact(std::string_view name) const;
+  const FamilyRates* rates(Family family, DType dtype) const;
+};
+
+using CalibrationPointer = std::shared_ptr<const Calibration>;
+
+// Throws Error naming the line: no calibration, one of a later format, cut off, ...
+Calibration read_calibration(std::string_view text, const std::string& name);
+std::string write_calibration(const Calibration& calibration);
+bool looks_like_calibration(std::string_view text);
+
+// Those that come with opscope, by the device's id; nullptr: there is none.
+CalibrationPointer known_calibration(std::string_view device);
+std::span<const CalibrationPointer> known_calibrations();
+
+std::span<const EmbeddedFile> embedded_calibrations();
+
+}  // namespace opscope

@@ -1,0 +1,260 @@
+#include "hardware/predict/features.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "base/choices.h"
+#include "base/hash.h"
+#include "hardware/roofline.h"
+
+namespace opscope {
+namespace {
+
+constexpr auto kFamilyNames = choices<Family, Family::kOther>("matmul", "conv", "attention", "recurrent", "norm",
+                                                        "softmax", "reduction", "pool", "pointwise", "copy",
+                                                        "gather", "create", "sort", "other");
+
+// Another op of the family, another layout: as far as so many doublings.
+constexpr double kOtherOp = 3, kOtherKind = 1;
+
+enum Kind : std::uint32_t {
+  kFirstTransposed = 1,
+  kSecondTransposed = 2,
+  kUnalignedInner = 4,   // the summed size is no multiple of 8
+  kUnalignedOuter = 8,   // the size of the result's rows
+  kChannelsLast = 16,
+  kGrouped = 32,
+  kDepthwise = 64,
+  kStrided = 128,        // an input is not contiguous
+  kMixed = 256,          // inputs of several dtypes, or the result's is another
+  kWithBias = 512,       // a bias, a mask
+  kCausal = 1024,
+  kInPlace = 2048,
+  kBroadcast = 4096,     // an input is smaller than the result
+};
+
+float log_of(double size) { return static_cast<float>(std::log2(std::max(size, 1.0))); }
+
+bool is_contiguous(const TensorView& tensor) {
+  std::int64_t expected = 1;
+  for (std::size_t i = tensor.rank(); i-- > 0;) {
+    if (i >= tensor.strides.size()) return true;
+    if (tensor.shape[i] != 1 && tensor.strides[i] != expected) return false;
+    expected *= tensor.shape[i];
+  }
+  return true;
+}
+
+// The dimension before the last is the one without gaps.
+bool is_transposed(const TensorView& tensor) {
+  const auto rank = tensor.rank();
+  return rank >= 2 && tensor.strides.size() == rank && tensor.strides[rank - 2] == 1 &&
+         tensor.strides[rank - 1] != 1;
+}
+
+bool is_channels_last(const TensorView& tensor) {
+  return tensor.rank() >= 4 && tensor.strides.size() == tensor.rank() && tensor.strides[1] == 1 &&
+         tensor.shape[1] > 1;
+}
+
+class Reader {
+ public:
+  Reader(const OpCall& call, const OpCost& cost, OpFeatures& into) : call_(call), cost_(cost), into_(into) {}
+
+  void read() {
+    switch (into_.family) {
+      case Family::kMatmul:
+        if (product()) return;
+        break;
+      case Family::kConv:
+        if (convolution()) return;
+        break;
+      case Family::kAttention:
+        if (attention()) return;
+        break;
+      default:
+        break;
+    }
+    elements();
+  }
+
+ private:
+  void size(double value) {
+    if (into_.size_count < into_.sizes.size()) into_.sizes[into_.size_count++] = log_of(value);
+  }
+  void mark(bool is, Kind kind) {
+    if (is) into_.kind |= kind;
+  }
+
+  // Rows and columns of the result, what is summed, how many such products.
+  bool product() {
+    if (call_.outputs.empty() || !cost_.work.macs || call_.inputs.size() < 2) return false;
+    const TensorView& out = call_.outputs[0];
+    if (out.rank() == 0 || !out.numel) return false;
+    const auto columns = static_cast<double>(out.dim(-1));
+    const double all = static_cast<double>(out.numel);
+    const double inner = static_cast<double>(cost_.work.macs) / all;
+    const TensorView* first = nullptr;
+    const TensorView* second = nullptr;
+    for (const TensorView& input : call_.inputs) {
+      if (input.rank() < 2) continue;
+      if (first != nullptr && second != nullptr) first = second;  // addmm: the bias came first
+      (first == nullptr ? first : second) = &input;
+    }
+    const bool batched = second != nullptr && second->rank() >= 3 && out.rank() >= 3;
+    const double rows = batched ? static_cast<double>(out.dim(-2)) : all / columns;
+    size(rows), size(columns), size(inner), size(all / columns / std::max(rows, 1.0));
+    if (first != nullptr) mark(is_transposed(*first), kFirstTransposed);
+    if (second != nullptr) mark(is_transposed(*second), kSecondTransposed);
+    mark(std::fmod(inner, 8) != 0, kUnalignedInner);
+    mark(std::fmod(columns, 8) != 0, kUnalignedOuter);
+    mark(call_.has("bias"), kWithBias);
+    return true;
+  }
+
+  bool convolution() {
+    const TensorView* weight = call_.tensor("weight");
+    if (weight == nullptr || weight->rank() < 3 || call_.outputs.empty()) return false;
+    const TensorView* gradient = call_.tensor("grad_output");
+    const TensorView& out = gradient != nullptr ? *gradient : call_.outputs[0];
+    if (out.rank() < 3) return false;
+    const std::int64_t groups = call_.integer("groups").value_or(1);
+    double kernel = 1, places = 1;
+    for (std::size_t i = 2; i < weight->rank(); ++i) kernel *= static_cast<double>(weight->shape[i]);
+    for (std::size_t i = 2; i < out.rank(); ++i) places *= static_cast<double>(out.shape[i]);
+    const auto channels = static_cast<double>(weight->dim(1)), filters = static_cast<double>(weight->dim(0));
+    double stride = 1;
+    for (const std::int64_t each : call_.ints("stride")) stride *= static_cast<double>(std::max<std::int64_t>(each, 1));
+    size(static_cast<double>(out.dim(0))), size(places), size(filters), size(channels), size(kernel), size(stride);
+    size(static_cast<double>(groups));
+    const TensorView* input = call_.tensor("input");
+    mark((input != nullptr && is_channels_last(*input)) || is_channels_last(*weight), kChannelsLast);
+    mark(groups > 1 && weight->dim(1) > 1, kGrouped);
+    mark(groups > 1 && weight->dim(1) == 1, kDepthwise);
+    mark(std::fmod(channels, 8) != 0, kUnalignedInner);
+    mark(std::fmod(filters, 8) != 0, kUnalignedOuter);
+    mark(call_.has("bias"), kWithBias);
+    return true;
+  }
+
+  bool attention() {
+    const TensorView* query = call_.tensor("query");
+    const TensorView* key = call_.tensor("key");
+    if (query == nullptr || key == nullptr || query->rank() < 3) return false;
+    const double places = static_cast<double>(query->dim(-2)), width = static_cast<double>(query->dim(-1));
+    size(static_cast<double>(query->numel) / std::max(places * width, 1.0)), size(places);
+    size(static_cast<double>(key->dim(-2))), size(width);
+    size(static_cast<double>(key->numel) / std::max(static_cast<double>(key->dim(-2)) * width, 1.0));
+    mark(call_.has("attn_mask") || call_.has("attn_bias"), kWithBias);
+    mark(call_.boolean("is_causal").value_or(false), kCausal);
+    return true;
+  }
+
+  // Everything that goes over elements.
+  void elements() {
+    Count read{}, written{};
+    Count largest{};
+    const TensorView* main = nullptr;
+    for (const TensorView& input : call_.inputs) {
+      read += input.distinct_bytes();
+      if (main == nullptr || input.numel > largest) main = &input, largest = input.numel;
+    }
+    for (const TensorView& output : call_.outputs) written += output.bytes();
+    const TensorView* out = call_.outputs.empty() ? main : &call_.outputs[0];
+    size(into_.bytes), size(static_cast<double>(read)), size(static_cast<double>(written));
+    if (out != nullptr) size(static_cast<double>(out->dim(-1)));
+    if (main != nullptr) size(static_cast<double>(main->dim(-1)));
+    size(static_cast<double>(call_.inputs.size()));
+    if (out == nullptr) return;
+    for (const TensorView& input : call_.inputs) {
+      mark(!is_contiguous(input) && !is_channels_last(input), kStrided);
+      mark(is_channels_last(input), kChannelsLast);
+      mark(input.dtype != out->dtype, kMixed);
+      mark(input.numel != out->numel, kBroadcast);
+      mark(input.storage != kNone && input.storage == out->storage, kInPlace);
+    }
+  }
+
+  const OpCall& call_;
+  const OpCost& cost_;
+  OpFeatures& into_;
+};
+
+}  // namespace
+
+std::string_view name(Family family) { return kFamilyNames[family]; }
+
+std::optional<Family> family_named(std::string_view text) { return named(text, Family::kOther); }
+
+Family family_of(Category category) {
+  switch (category) {
+    case Category::kConv:
+      return Family::kConv;
+    case Category::kMatmul:
+    case Category::kQuantised:
+      return Family::kMatmul;
+    case Category::kAttention:
+      return Family::kAttention;
+    case Category::kNorm:
+      return Family::kNorm;
+    case Category::kActivation:
+    case Category::kPointwise:
+    case Category::kRandom:
+    case Category::kLoss:
+      return Family::kPointwise;
+    case Category::kSoftmax:
+      return Family::kSoftmax;
+    case Category::kReduction:
+      return Family::kReduction;
+    case Category::kPool:
+    case Category::kResize:
+      return Family::kPool;
+    case Category::kEmbedding:
+    case Category::kIndex:
+      return Family::kGather;
+    case Category::kRecurrent:
+      return Family::kRecurrent;
+    case Category::kSort:
+      return Family::kSort;
+    case Category::kCopy:
+    case Category::kView:
+      return Family::kCopy;
+    case Category::kCreate:
+      return Family::kCreate;
+    case Category::kMetadata:
+    case Category::kFft:
+    case Category::kCustom:
+      break;
+  }
+  return Family::kOther;
+}
+
+Family family_of(std::string_view op_name) {
+  const OpRule* rule = find_rule(op_name);
+  return rule == nullptr ? Family::kOther : family_of(rule->category);
+}
+
+OpFeatures features_of(const OpCall& call, const OpCost& cost, DType dtype) {
+  OpFeatures features;
+  features.dtype = dtype;
+  features.family = cost.rule != nullptr ? family_of(cost.rule->category) : Family::kOther;
+  features.op = hash64(op_type(call.name()));
+  features.products = 2 * static_cast<double>(cost.work.macs);
+  features.others = static_cast<double>(cost.work.other_flops) + static_cast<double>(cost.work.specials);
+  features.bytes = static_cast<double>(cost.traffic.total());
+  Reader(call, cost, features).read();
+  return features;
+}
+
+double distance(const OpFeatures& a, const OpFeatures& b) {
+  double sum = a.op == b.op ? 0 : kOtherOp * kOtherOp;
+  sum += kOtherKind * kOtherKind * std::popcount(a.kind ^ b.kind);
+  for (std::size_t i = 0; i < a.sizes.size(); ++i) {
+    const double apart = static_cast<double>(a.sizes[i]) - static_cast<double>(b.sizes[i]);
+    sum += apart * apart;
+  }
+  return std::sqrt(sum);
+}
+
+}  // namespace opscope

@@ -1,0 +1,59 @@
+// An op as predictions see it: what it computes and moves, and the sizes that decide how well a device does it, as
+// logarithms, so that ops of like sizes lie near each other.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "cost/cost.h"
+#include "graph/graph.h"
+
+namespace opscope {
+
+// Ops whose times follow one rule.
+enum class Family : std::uint8_t {
+  kMatmul,
+  kConv,
+  kAttention,
+  kRecurrent,
+  kNorm,
+  kSoftmax,
+  kReduction,
+  kPool,
+  kPointwise,
+  kCopy,
+  kGather,
+  kCreate,
+  kSort,
+  kOther,
+};
+inline constexpr std::size_t kFamilies = 14;
+std::string_view name(Family family);
+std::optional<Family> family_named(std::string_view text);
+Family family_of(Category category);
+// Of an op by its name alone; kOther where the cost table has no row for it.
+Family family_of(std::string_view op_name);
+
+struct OpFeatures {
+  Family family = Family::kOther;
+  DType dtype = DType::kUndefined;  // that it computes in
+  std::uint64_t op = 0;             // its type: a hash of "conv2d"
+  double products = 0;              // FLOPs of its products
+  double others = 0;                // all other arithmetic
+  double bytes = 0;                 // moved
+  std::uint32_t kind = 0;           // bits: layout, alignment, what else is there or not
+  std::uint32_t size_count = 0;
+  std::array<float, 8> sizes{};  // log2
+
+  double work() const { return products > 0 ? products : others; }
+};
+
+// `dtype`: product_dtype's.
+OpFeatures features_of(const OpCall& call, const OpCost& cost, DType dtype);
+
+// How unlike two ops of one family are: 1 is a doubling of one size, more or less.
+double distance(const OpFeatures& a, const OpFeatures& b);
+
+}  // namespace opscope

@@ -1,0 +1,37 @@
+// What measured ops say of one that was not measured: how far a family's rates miss it, told by the measured
+// ops that are most like it (simple kriging over the nearest). Far from all of them it says nothing: 0, with the
+// family's whole spread.
+#pragma once
+
+#include <cstddef>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "hardware/predict/calibration.h"
+#include "hardware/predict/features.h"
+
+namespace opscope {
+
+struct Neighbour {
+  OpFeatures features;
+  double seconds = 0;
+  double miss = 0;      // log(measured / by the family's rates)
+  std::size_t call = 0;  // in Calibration::calls
+};
+
+// Of a logarithm: its mean and standard deviation.
+struct Miss {
+  double mean = 0, deviation = 0;
+  double nearest = std::numeric_limits<double>::infinity();  // distance of the nearest that says something
+};
+
+// By the rates alone.
+double seconds_by(const FamilyRates& rates, const OpFeatures& op);
+
+// `left_out`: one of them that is not asked.
+inline constexpr std::size_t kAskAll = std::numeric_limits<std::size_t>::max();
+Miss miss_of(std::span<const Neighbour> measured, const FamilyRates& rates, const OpFeatures& op,
+             std::size_t left_out = kAskAll);
+
+}  // namespace opscope

@@ -1,0 +1,208 @@
+#include "hardware/predict/predictor.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "base/choices.h"
+#include "base/hash.h"
+#include "graph/signature.h"
+#include "hardware/predict/fit.h"
+#include "ops/replay_plan.h"
+
+namespace opscope {
+namespace {
+
+constexpr auto kSourceNames = choices<TimeSource, TimeSource::kUnknown>("measured", "interpolated", "family",
+                                                                  "related device", "roofline", "unknown");
+
+// Standard deviations of logarithms that nothing measured tells: of a time of the same call in another process,
+// of a family on a related device, of what a roofline leaves out.
+constexpr double kSameCall = 0.02, kRelated = 0.25, kRoofline = 0.6;
+constexpr double kInterpolatedWithin = 1.5;  // of a family's reach: further off its rates say as much
+constexpr double kRunSpread = 0.05;
+
+// The text without the device that the call was on.
+std::string without_device(std::string text) {
+  const auto arrow = std::min(text.find(" -> "), text.size());
+  const auto on = text.rfind(") on ", arrow);
+  if (on != std::string::npos) text.erase(on + 1, arrow - on - 1);
+  return text;
+}
+
+bool same_sizes(const OpFeatures& a, const OpFeatures& b) {
+  return a.op == b.op && a.dtype == b.dtype && a.kind == b.kind && a.sizes == b.sizes && a.bytes == b.bytes;
+}
+
+// As wide, so as fast: bfloat16 for float16.
+bool as_wide(DType a, DType b) {
+  return info(a).is_float && info(b).is_float && element_bytes(a) == element_bytes(b);
+}
+
+Category category_of(Family family) {
+  return family == Family::kConv        ? Category::kConv
+         : family == Family::kAttention ? Category::kAttention
+         : family == Family::kRecurrent ? Category::kRecurrent
+                                        : Category::kMatmul;
+}
+
+double product_rate(const Device& device, Family family, DType dtype, Float32 float32) {
+  const Peak* peak = product_peak(device, category_of(family), dtype, float32);
+  return peak == nullptr ? 0 : peak->rate.value;
+}
+
+// Which device's utilisation is most like this one's: of its kind and maker, then as fast.
+double unlike(const Device& a, const Device& b) {
+  double sum = 0;
+  if (a.vendor != b.vendor) sum += 2;
+  if (a.architecture != b.architecture) sum += 1;
+  sum += std::abs(std::log2(a.memory_bandwidth.value / b.memory_bandwidth.value)) / 4;
+  const double peak_a = product_rate(a, Family::kMatmul, DType::kFloat16, Float32::kTorch);
+  const double peak_b = product_rate(b, Family::kMatmul, DType::kFloat16, Float32::kTorch);
+  if (peak_a > 0 && peak_b > 0) sum += std::abs(std::log2(peak_a / peak_b)) / 4;
+  return sum;
+}
+
+}  // namespace
+
+std::string_view name(TimeSource source) { return kSourceNames[source]; }
+
+Predictor::Predictor(DevicePointer device, CalibrationPointer calibration, DevicePointer calibrated)
+    : device_(std::move(device)), calibrated_(std::move(calibrated)), calibration_(std::move(calibration)) {
+  if (!calibration_) return;
+  std::map<std::uint64_t, std::pair<double, double>> sums;
+  for (const MeasuredCall& call : calibration_->calls) {
+    if (!(call.host_seconds > 0)) continue;
+    const std::string_view text = call.text;
+    std::string_view op = text.substr(0, text.find('('));
+    op = op.substr(0, op.find('.', op.find("::")));
+    auto& [sum, count] = sums[hash64(op_type(op))];
+    sum += call.host_seconds, count += 1;
+  }
+  for (const auto& [op, mean] : sums) host_.emplace_back(op, mean.first / mean.second);
+}
+
+double Predictor::run_spread() const {
+  double spread = calibration_ && calibration_->runs.spread > 0 ? calibration_->runs.spread : kRunSpread;
+  if (is_borrowed()) spread = std::hypot(spread, kRelated);
+  return spread;
+}
+
+double Predictor::host_seconds(std::uint64_t op) const {
+  const auto found = std::ranges::lower_bound(host_, op, {}, &std::pair<std::uint64_t, double>::first);
+  if (found != host_.end() && found->first == op) return found->second;
+  return calibration_ ? calibration_->host.dispatch : 0;
+}
+
+const std::vector<Neighbour>& Predictor::measured(Family family) const {
+  FamilyOps& own = families_[static_cast<std::size_t>(family)];
+  std::call_once(own.read, [&] {
+    own.ops = measured_ops(*calibration_, family);
+    std::erase_if(own.ops, [&](Neighbour& op) {
+      const FamilyRates* rates = calibration_->rates(family, op.features.dtype);
+      if (rates == nullptr) return true;
+      op.miss = std::log(op.seconds / seconds_by(*rates, op.features));
+      return false;
+    });
+  });
+  return own.ops;
+}
+
+std::optional<FamilyRates> Predictor::rates_for(Family family, DType dtype) const {
+  if (!calibration_) return std::nullopt;
+  const FamilyRates* found = calibration_->rates(family, dtype);
+  if (found == nullptr)
+    for (const FamilyRates& each : calibration_->families)
+      if (each.family == family && (found == nullptr || as_wide(each.dtype, dtype))) found = &each;
+  if (found == nullptr) return std::nullopt;
+  FamilyRates rates = *found;
+  // Of another dtype or device: what part of the peak is reached.
+  const auto scale = [&](double& rate, double there, double here) {
+    if (there > 0 && here > 0) rate *= here / there;
+  };
+  if (found->dtype != dtype || is_borrowed()) {
+    scale(rates.flop_rate, product_rate(*calibrated_, family, found->dtype, Float32::kTorch),
+          product_rate(*device_, family, dtype, Float32::kTorch));
+    scale(rates.byte_rate, calibrated_->memory_bandwidth.value, device_->memory_bandwidth.value);
+  }
+  if (found->dtype != dtype && !as_wide(found->dtype, dtype)) rates.spread = std::hypot(rates.spread, kRelated);
+  return rates;
+}
+
+PredictedOp Predictor::predict(const OpCall& call, const Op& op, const OpCost& cost, DType dtype,
+                               Float32 float32) const {
+  const Graph& graph = call.graph();
+  PredictedOp predicted;
+  const OpFeatures features = features_of(call, cost, dtype);
+  predicted.host_seconds = host_seconds(features.op);
+  if (does_no_work(graph, op)) {
+    predicted.is_idle = true, predicted.source = TimeSource::kMeasured;
+    return predicted;
+  }
+  const RooflineTime roofline = roofline_time(*device_, cost, dtype, float32);
+  auto rates = rates_for(features.family, dtype);
+  if (!rates) {
+    if (!roofline.known) return predicted;
+    predicted.seconds = roofline.seconds();
+    predicted.deviation = kRoofline, predicted.source = TimeSource::kRoofline;
+    predicted.limit = limit_of(*device_, roofline);
+    return predicted;
+  }
+  if (float32 != Float32::kTorch && dtype == DType::kFloat32) {
+    const double usual = product_rate(*device_, features.family, dtype, Float32::kTorch);
+    if (usual > 0) rates->flop_rate *= product_rate(*device_, features.family, dtype, float32) / usual;
+  }
+  const double compute = rates->flop_rate > 0 ? features.work() / rates->flop_rate : 0;
+  const double memory = rates->byte_rate > 0 ? features.bytes / rates->byte_rate : 0;
+  predicted.limit = rates->seconds > std::max(compute, memory) ? Limit::kLaunch
+                    : compute > memory                         ? Limit::kCompute
+                                                               : Limit::kMemory;
+  predicted.seconds = seconds_by(*rates, features);
+  predicted.source = is_borrowed() ? TimeSource::kBorrowed : TimeSource::kFamily;
+  const std::vector<Neighbour>& near = measured(features.family);
+  const Miss miss = miss_of(near, *rates, features);
+  predicted.seconds *= std::exp(miss.mean), predicted.deviation = miss.deviation;
+  if (is_borrowed()) return predicted;
+  if (miss.nearest <= kInterpolatedWithin * rates->reach) predicted.source = TimeSource::kInterpolated;
+  if (miss.nearest > 0 || float32 != Float32::kTorch) return predicted;
+  std::string text;
+  for (const Neighbour& each : near) {
+    if (!same_sizes(each.features, features)) continue;
+    if (text.empty()) text = without_device(call_text(graph, op));
+    const MeasuredCall& measured = calibration_->calls[each.call];
+    if (without_device(measured.text) != text) continue;
+    predicted.seconds = measured.seconds, predicted.source = TimeSource::kMeasured;
+    predicted.deviation = std::hypot(kSameCall, measured.deviation / measured.seconds);
+    if (measured.host_seconds > 0) predicted.host_seconds = measured.host_seconds;
+    break;
+  }
+  return predicted;
+}
+
+double Predictor::generated_kernel_seconds(Count bytes, double one_by_one) const {
+  const auto rates = rates_for(Family::kPointwise, DType::kFloat32);
+  if (!rates || !(rates->byte_rate > 0)) return std::min(one_by_one, memory_seconds(*device_, bytes));
+  return std::min(one_by_one, static_cast<double>(bytes) / rates->byte_rate + rates->seconds);
+}
+
+PredictorPointer predictor_for(const DevicePointer& device, const CalibrationPointer& own) {
+  static std::mutex mutex;
+  static std::map<std::pair<const Device*, const Calibration*>, PredictorPointer> known;
+  const std::lock_guard lock(mutex);
+  CalibrationPointer calibration = own ? own : known_calibration(device->id);
+  DevicePointer calibrated = device;
+  if (!calibration) {
+    double least = 4;
+    for (const CalibrationPointer& each : known_calibrations()) {
+      const DevicePointer other = find_device(each->device);
+      if (!other || other->kind != device->kind || each->families.empty()) continue;
+      if (const double now = unlike(*device, *other); now < least)
+        least = now, calibration = each, calibrated = other;
+    }
+  }
+  PredictorPointer& found = known[{device.get(), calibration.get()}];
+  if (!found) found = std::make_shared<const Predictor>(device, calibration, calibration ? calibrated : nullptr);
+  return found;
+}
+
+}  // namespace opscope

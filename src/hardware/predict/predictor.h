@@ -1,0 +1,80 @@
+// How long an op takes on a device, and how that is known: it was measured there, ops like it were, its family's
+// rates are known, those of a related device are, or the roofline is all there is.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string_view>
+#include <vector>
+
+#include "hardware/predict/calibration.h"
+#include "hardware/predict/features.h"
+#include "hardware/predict/neighbours.h"
+#include "hardware/roofline.h"
+
+namespace opscope {
+
+// Where a time comes from, best first.
+enum class TimeSource : std::uint8_t {
+  kMeasured,      // this very call
+  kInterpolated,  // measured calls that are like it
+  kFamily,        // rates of its family
+  kBorrowed,      // rates of its family on a related device
+  kRoofline,      // the least that it can take
+  kUnknown,
+};
+inline constexpr std::size_t kTimeSources = 6;
+std::string_view name(TimeSource source);  // "measured", "interpolated", "family", "related device", ...
+
+struct PredictedOp {
+  double seconds = 0;       // on the device; on a CPU that of the call
+  double deviation = 0;     // of its logarithm, its own; what all ops have in common is run_spread's
+  double host_seconds = 0;  // of the device's host, to call it
+  TimeSource source = TimeSource::kUnknown;
+  Limit limit = Limit::kNothing;
+  bool is_idle = false;     // it does no work: a view
+};
+
+// Safe to be asked by several threads. Measured calls are read when the first op of their family is asked for.
+class Predictor {
+ public:
+  // `calibration`: of the device, of a related one, or nullptr.
+  Predictor(DevicePointer device, CalibrationPointer calibration, DevicePointer calibrated);
+
+  const Device& device() const { return *device_; }
+  const Calibration* calibration() const { return calibration_.get(); }
+  bool is_borrowed() const { return calibrated_ != nullptr && calibrated_->id != device_->id; }
+  const Device& calibrated() const { return *calibrated_; }  // where it is borrowed from
+  bool is_host() const { return device_->kind == "cpu"; }    // ops run where they are called
+  // Standard deviation of the logarithm of whole runs.
+  double run_spread() const;
+
+  PredictedOp predict(const OpCall& call, const Op& op, const OpCost& cost, DType dtype, Float32 float32) const;
+  // A kernel that a compiler makes of ops that took so long one by one.
+  double generated_kernel_seconds(Count bytes, double one_by_one) const;
+
+ private:
+  struct FamilyOps {
+    std::once_flag read;
+    std::vector<Neighbour> ops;
+  };
+  const std::vector<Neighbour>& measured(Family family) const;
+  // On this device; nullopt where nothing is known of the family.
+  std::optional<FamilyRates> rates_for(Family family, DType dtype) const;
+  double host_seconds(std::uint64_t op) const;
+
+  DevicePointer device_, calibrated_;
+  CalibrationPointer calibration_;
+  mutable std::array<FamilyOps, kFamilies> families_;
+  std::vector<std::pair<std::uint64_t, double>> host_;  // by op: to call it
+};
+
+using PredictorPointer = std::shared_ptr<const Predictor>;
+
+// By the calibration that is given, else the one that opscope has of it, else that of the nearest related device.
+// Made once for each.
+PredictorPointer predictor_for(const DevicePointer& device, const CalibrationPointer& own = nullptr);
+
+}  // namespace opscope

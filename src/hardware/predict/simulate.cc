@@ -1,0 +1,235 @@
+#include "hardware/predict/simulate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+
+#include "base/choices.h"
+
+namespace opscope {
+namespace {
+
+constexpr auto kModeNames = choices<RunMode, RunMode::kCompiled>("eager", "graph", "compiled");
+constexpr auto kRunLimitNames = choices<RunLimit, RunLimit::kUnknown>("compute-bound", "memory-bound", "launch-bound",
+                                                               "host-bound", "unknown");
+constexpr double kDecile = 1.2815515655446004;  // standard deviations from the middle to p10 and p90
+
+RunLimit run_limit(Limit limit) {
+  switch (limit) {
+    case Limit::kCompute:
+      return RunLimit::kCompute;
+    case Limit::kMemory:
+      return RunLimit::kMemory;
+    case Limit::kLaunch:
+      return RunLimit::kLaunch;
+    default:
+      return RunLimit::kUnknown;
+  }
+}
+
+// Ops that a compiler leaves to a library's kernel, with what it fuses around them in a kernel beside it.
+bool is_library_kernel(const OpCost& cost) {
+  return cost.rule != nullptr && cost.rule->fusion == Fusion::kAnchor;
+}
+
+class Simulation {
+ public:
+  Simulation(const Graph& graph, std::span<const OpCost> costs, const PredictorPointer& predictor,
+             const RunOptions& options, PredictedRun& run)
+      : graph_(graph), costs_(costs), predictor_(*predictor), options_(options), run_(run), call_(graph) {
+    run_.predictor = predictor, run_.mode = options.mode, run_.run_spread = predictor->run_spread();
+    run_.ops.resize(graph.ops.size());
+    predicted_.reserve(graph.ops.size());
+    predict_ops();
+  }
+
+  void run(const Partition* partition) {
+    if (options_.mode == RunMode::kCompiled && partition != nullptr)
+      compile(*partition);
+    else if (options_.mode == RunMode::kEager && !predictor_.is_host())
+      issue();
+    else
+      in_a_row();
+    for (const OpShare& share : run_.ops) run_.seconds += share.seconds;
+  }
+
+ private:
+  // Equal ops are predicted once: most models repeat their blocks.
+  void predict_ops() {
+    for (OpId i = 0; i < graph_.ops.size(); ++i) {
+      const Op& op = graph_.ops[i];
+      call_.reset(op);
+      PredictedOp one = predictor_.predict(call_, op, costs_[i], product_dtype(graph_, op), options_.float32);
+      one.host_seconds /= options_.host_speed;
+      OpShare& share = run_.ops[i];
+      const auto repeats = static_cast<double>(op.repeats);
+      share.device_seconds = one.seconds * repeats, share.source = one.source, share.is_idle = one.is_idle;
+      share.own_spread = share.device_seconds * one.deviation;
+      run_.unknown_ops += !one.is_idle && one.source == TimeSource::kUnknown;
+      predicted_.push_back(one);
+    }
+  }
+
+  const HostCosts& host() const {
+    static const HostCosts kNoHost;
+    return predictor_.calibration() ? predictor_.calibration()->host : kNoHost;
+  }
+
+  // Calls of modules that begin at the op.
+  double entered(const Op& op) {
+    double calls = 0;
+    for (ScopeId s = op.scope; !entered_[s]; s = graph_.scopes[s].parent) {
+      entered_[s] = 1, calls += 1;
+      if (s == 0) break;
+    }
+    return calls;
+  }
+
+  // What Python and the dispatcher take to call the op.
+  double host_seconds_of(OpId i) {
+    const Op& op = graph_.ops[i];
+    const PredictedOp& one = predicted_[i];
+    const bool is_backward =
+        !graph_.phases.empty() && graph_.phases[phase_of(graph_, i)].name == "backward";
+    double seconds = one.host_seconds;
+    if (one.is_idle) seconds = host().view / options_.host_speed;
+    seconds += (is_backward ? host().backward_op : host().op) / options_.host_speed;
+    seconds *= static_cast<double>(op.repeats);
+    return seconds + entered(op) * host().module_call / options_.host_speed;
+  }
+
+  void add(OpId i, double busy) {
+    const PredictedOp& one = predicted_[i];
+    run_.device_seconds += busy;
+    run_.by_limit[static_cast<std::size_t>(run_limit(one.limit))] += busy;
+    run_.by_source[static_cast<std::size_t>(one.source)] += busy;
+  }
+
+  // A CPU: the op, and before it what Python takes. A CUDA graph: the ops alone.
+  void in_a_row() {
+    const bool with_host = predictor_.is_host() && options_.mode == RunMode::kEager;
+    entered_.assign(graph_.scopes.size(), 0);
+    double now = 0;
+    for (OpId i = 0; i < graph_.ops.size(); ++i) {
+      OpShare& share = run_.ops[i];
+      share.host_begin = now;
+      share.host_seconds = with_host ? host_seconds_of(i) : 0;
+      share.begin = now + share.host_seconds;
+      share.seconds = share.host_seconds + share.device_seconds;
+      run_.by_limit[static_cast<std::size_t>(RunLimit::kHost)] += share.host_seconds;
+      run_.host_seconds += share.host_seconds;
+      add(i, share.device_seconds);
+      now += share.seconds;
+    }
+  }
+
+  // Two timelines. What the device waits for belongs to the ops that the host was at.
+  void issue() {
+    entered_.assign(graph_.scopes.size(), 0);
+    double now = 0, device = 0, shared_out = 0;
+    std::vector<OpId> waiting;  // ops called since the device was last given something
+    for (OpId i = 0; i < graph_.ops.size(); ++i) {
+      OpShare& share = run_.ops[i];
+      share.host_begin = now;
+      share.host_seconds = host_seconds_of(i);
+      now += share.host_seconds, run_.host_seconds += share.host_seconds;
+      waiting.push_back(i);
+      if (share.is_idle || !(share.device_seconds > 0)) continue;
+      const double ready = now + host().launch;
+      const double gap = std::max(ready - device, 0.0);
+      share.begin = std::max(ready, device);
+      share_out(waiting, gap), waiting.clear();
+      share.seconds += share.device_seconds;
+      add(i, share.device_seconds);
+      device = shared_out = share.begin + share.device_seconds;
+      if (waits_for_device(i)) now = device + host().synchronise / options_.host_speed;
+    }
+    const double end = std::max(device, now);
+    if (!waiting.empty()) share_out(waiting, end - shared_out);
+    else if (!run_.ops.empty()) run_.ops.back().seconds += end - shared_out;
+  }
+
+  void share_out(const std::vector<OpId>& ops, double gap) {
+    double all = 0;
+    for (const OpId i : ops) all += run_.ops[i].host_seconds;
+    for (const OpId i : ops)
+      run_.ops[i].seconds += all > 0 ? gap * run_.ops[i].host_seconds / all : gap / static_cast<double>(ops.size());
+    run_.by_limit[static_cast<std::size_t>(RunLimit::kHost)] += gap;
+  }
+
+  // The host reads a value of the device's.
+  bool waits_for_device(OpId i) const {
+    const std::string_view type = op_type(graph_.op_name(graph_.ops[i]));
+    return type == "item" || type == "_local_scalar_dense" || type == "is_nonzero" || type == "nonzero" ||
+           type == "equal" || type == "masked_select";
+  }
+
+  // Libraries' kernels as they are; all else of a subgraph is one generated kernel, as fast as pointwise ops.
+  void compile(const Partition& partition) {
+    for (const Subgraph& subgraph : partition.subgraphs) {
+      const auto members = partition.ops_of(subgraph);
+      Count left = subgraph.memory_bytes();
+      double others = 0;
+      bool has_library = false, has_others = false;
+      for (const OpId i : members) {
+        if (!is_library_kernel(costs_[i])) {
+          has_others |= !run_.ops[i].is_idle;
+          others += run_.ops[i].device_seconds;
+          continue;
+        }
+        has_library = true;
+        const Traffic& own = costs_[i].traffic;
+        left = left + own.output_bytes + own.output_bytes;
+        left = left > own.total() ? left - own.total() : Count{};
+        take(i, run_.ops[i].device_seconds);
+      }
+      if (!has_others) continue;
+      const double kernel = predictor_.generated_kernel_seconds(has_library ? left : subgraph.memory_bytes(), others);
+      for (const OpId i : members)
+        if (!is_library_kernel(costs_[i]))
+          take(i, others > 0 ? kernel * run_.ops[i].device_seconds / others : 0);
+    }
+    for (OpId i = 0; i < graph_.ops.size(); ++i)
+      if (partition.of_op[i] == kNone) take(i, run_.ops[i].device_seconds);
+    double now = 0;
+    for (OpShare& share : run_.ops) share.begin = now, now += share.seconds;
+  }
+  void take(OpId i, double seconds) {
+    OpShare& share = run_.ops[i];
+    if (share.device_seconds > 0) share.own_spread *= seconds / share.device_seconds;
+    share.device_seconds = share.seconds = seconds;
+    add(i, seconds);
+  }
+
+  const Graph& graph_;
+  std::span<const OpCost> costs_;
+  const Predictor& predictor_;
+  const RunOptions& options_;
+  PredictedRun& run_;
+  OpCall call_;
+  std::vector<PredictedOp> predicted_;
+  std::vector<char> entered_;
+};
+
+}  // namespace
+
+std::string_view name(RunMode mode) { return kModeNames[mode]; }
+RunMode run_mode_from_name(std::string_view text, std::string_view where) {
+  return kModeNames.parse(text, "no way to run called", where);
+}
+std::string_view name(RunLimit limit) { return kRunLimitNames[limit]; }
+
+PredictedRun simulate(const Graph& graph, std::span<const OpCost> costs, const PredictorPointer& predictor,
+                      const RunOptions& options, const Partition* partition) {
+  PredictedRun run;
+  Simulation(graph, costs, predictor, options, run).run(partition);
+  return run;
+}
+
+TimeRange range_of(double seconds, double own_spread, double shared_spread) {
+  if (!(seconds > 0)) return {};
+  const double deviation = std::hypot(own_spread / seconds, shared_spread);
+  return {seconds * std::exp(-kDecile * deviation), seconds * std::exp(kDecile * deviation)};
+}
+
+}  // namespace opscope
