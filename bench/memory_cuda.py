@@ -80,9 +80,10 @@ class Run:
         config.use_cache = True
         static = self.cache_kind == "static"
         cache = StaticCache(config=config, max_cache_len=PAST_TOKENS + 1) if static else DynamicCache(config=config)
-        prompt = self._tokens(PAST_TOKENS, PAST_TOKENS)
-        with torch.no_grad():
-            self.model(**prompt, past_key_values=cache, use_cache=True)
+        with torch.no_grad():  # the prompt, and the first step, after which a sliding window holds its tokens alone
+            for new in (PAST_TOKENS - 1, 1):
+                tokens = self._tokens(new, PAST_TOKENS - 1 + (new == 1))
+                self.model(**tokens, past_key_values=cache, use_cache=True)
         self.inputs = {**self._tokens(1, PAST_TOKENS + 1), "past_key_values": cache, "use_cache": True}
 
     def _tokens(self, new: int, all: int) -> dict[str, Any]:
@@ -123,9 +124,11 @@ def measured(name: str, run: str) -> Row:
     return row | {"pool": before - torch.cuda.memory_allocated()}
 
 
-def measure(names: list[str]) -> Iterator[Row]:
+def measure(names: list[str], kind: str) -> Iterator[Row]:
     for name in names:
         for run in runs_of(name):
+            if not run.startswith(kind):
+                continue
             torch.manual_seed(0)
             try:
                 yield measured(name, run)
@@ -276,6 +279,7 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--to", type=Path)
     parser.add_argument("--from", dest="told", type=Path)
     parser.add_argument("--models", default="")
+    parser.add_argument("--kind", default="", help="forward, training or decode alone")
     parser.add_argument("--held-out", action="store_true")
     asked = parser.parse_args(arguments)
     warnings.simplefilter("ignore")
@@ -283,7 +287,7 @@ def main(arguments: list[str]) -> None:
         return write(asked.page, _rows(asked.told))
     every = {"measure": [*(HELD_OUT if asked.held_out else MODELS)], "predict": [*MODELS, *HELD_OUT], "limits": []}[asked.what]
     names = [name for name in asked.models.split(",") if name] or every
-    work: dict[str, Callable[[], Iterator[Row]]] = {"measure": lambda: measure(names), "limits": limits, "predict": lambda: predict(names)}
+    work: dict[str, Callable[[], Iterator[Row]]] = {"measure": lambda: measure(names, asked.kind), "limits": limits, "predict": lambda: predict(names)}
     with asked.to.open("w") as file:
         for row in work[asked.what]():
             file.write(json.dumps(row) + "\n")

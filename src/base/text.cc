@@ -307,8 +307,12 @@ std::string format_time(double seconds, Zero zero) {
   return fmt::format("{:.{}f} {}", number, decimals, kTimeUnits[unit]);
 }
 
+std::string join_numbers(std::span<const std::int64_t> numbers, std::string_view between) {
+  return fmt::format("{}", fmt::join(numbers, between));
+}
+
 std::string format_shape(std::span<const std::int64_t> shape) {
-  return shape.empty() ? "scalar" : fmt::format("{}", fmt::join(shape, "x"));
+  return shape.empty() ? "scalar" : join_numbers(shape, "x");
 }
 
 std::vector<std::string> nearest_names(std::string_view typed, const KnownNames& candidates,

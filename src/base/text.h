@@ -51,6 +51,8 @@ std::string join(const Texts& texts, std::string_view between = ", ") {
   return joined;
 }
 
+std::string join_numbers(std::span<const std::int64_t> numbers, std::string_view between);
+
 // "conv2d + cat x6 + relu" of a range of texts: what comes several times in a row once, and what is behind
 // the first `most` as a number.
 template <class Texts>

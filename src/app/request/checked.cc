@@ -2,7 +2,6 @@
 // for Python.
 #include <algorithm>
 #include <array>
-#include <ranges>
 
 #include "app/request/fields.h"
 #include "app/request/training.h"
@@ -16,10 +15,6 @@ namespace opscope {
 namespace {
 
 constexpr std::string_view kPublishedDType = "published";
-
-std::string sides_text(const CaptureRequest::Shape& sides, const char* between) {
-  return join(std::views::transform(sides, [](std::int64_t side) { return std::to_string(side); }), between);
-}
 
 struct DTypeAlias {
   std::string_view alias, name;
@@ -87,15 +82,15 @@ struct Check {
   void operator()(std::vector<CaptureRequest::Shape>& shapes) const {
     for (const auto& shape : shapes)
       if (std::ranges::any_of(shape, [](std::int64_t size) { return size < 0; }))
-        throw Error("a shape has no negative sizes: " + sides_text(shape, " "), where(),
+        throw Error("a shape has no negative sizes: " + join_numbers(shape, " "), where(),
                     "a shape is whole numbers: 1 3 224 224");
   }
   void operator()(CaptureRequest::Shape& sides) const {
     if (sides.size() <= 2 && std::ranges::all_of(sides, [](std::int64_t side) { return side > 0; })) return;
     if (voice == Voice::kFlags)
-      throw Error("an image has a height and a width: '" + sides_text(sides, "x") + "'", where(),
+      throw Error("an image has a height and a width: '" + join_numbers(sides, "x") + "'", where(),
                   "for example --image-size 384, or 480x640");
-    throw Error("(" + sides_text(sides, ", ") + ") is not an image size", where(),
+    throw Error("(" + join_numbers(sides, ", ") + ") is not an image size", where(),
                 "a side, 224, or height and width, (480, 640)");
   }
 

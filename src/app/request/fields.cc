@@ -6,14 +6,11 @@
 #include <charconv>
 #include <cmath>
 #include <filesystem>
-#include <ranges>
 
 #include "base/choices.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "base/text.h"
-#include "cost/quantise/schemes.h"
-#include "graph/dtype.h"
 
 namespace opscope {
 namespace {
@@ -209,10 +206,6 @@ Request::Shape parse_sizes(const std::string& flag, const std::string& text, con
   return sizes;
 }
 
-std::string joined(const Request::Shape& sizes, const char* between) {
-  return join(std::views::transform(sizes, [](std::int64_t size) { return std::to_string(size); }), between);
-}
-
 constexpr std::string_view kDefaultModel = "resnet18";
 
 // One field's texts into its member.
@@ -294,7 +287,7 @@ void choose_default(CaptureRequest& request, std::vector<std::string>* notes) {
   if (request.input_shape.empty()) request.input_shape.push_back({1, 3, 224, 224});
   if (notes)
     notes->push_back("no model given, so this is " + request.model + " at " +
-                     joined(request.input_shape.front(), " "));
+                     join_numbers(request.input_shape.front(), " "));
 }
 
 }  // namespace

@@ -35,20 +35,21 @@ std::string cache_detail(const LlmModel& model) {
 
 // "12.88G active: 2 of 8 experts in 32 layers"
 std::string active_text(const LlmModel& model) {
+  if (!model.has_experts) return "all of them active";
   std::string text = format_params(model.active) + " active";
   if (model.active_without_embedding && *model.active_without_embedding != model.active)
     text += ", " + format_params(*model.active_without_embedding) + " without the embedding";
-  std::vector<std::string> parts;
-  for (const LlmModel::Experts& kind : model.experts)
-    parts.push_back(fmt::format("{} of {} experts in {} layers", kind.chosen, kind.experts, kind.layers));
-  return text + ": " + join(parts, ", ");
+  return text;
 }
 
 Section model_section(const LlmAnswer& answer) {
   const LlmModel& model = answer.model;
   Facts facts("Model");
   facts.add("Parameters", {format_params(model.parameters.total), Style::kStrong},
-            model.has_experts ? active_text(model) : "all of them active");
+            active_text(model));
+  for (const LlmModel::Experts& kind : model.experts)
+    facts.add("  experts", fmt::format("{} of {}", kind.chosen, kind.experts),
+              fmt::format("in {} layers", kind.layers));
   facts.add("Weights", {format_bytes(model.parameters.bytes), Style::kStrong}, model.weight_dtypes);
   if (const Count grows = model.cache_token_bytes())
     facts.add("KV cache per token", {exact(grows) + "B", Style::kStrong}, cache_detail(model));

@@ -312,7 +312,8 @@ void write_needs(JsonWriter& json, const MemoryTimeline& timeline) {
   const CudaAllocation& allocator = timeline.allocator;
   json.inline_object("allocator", [&] {
     json.fields("allocated_least_bytes", allocator.allocated_least, "allocated_most_bytes",
-                allocator.allocated_most, "reserved_bytes", allocator.reserved);
+                allocator.allocated_most, "reserved_bytes", allocator.reserved, "needed_bytes",
+                allocator.needed);
   });
   json.field("needed_bytes", timeline.needed_bytes());
 }
