@@ -28,6 +28,7 @@ struct OpCost {
   Count time = {};             // measured: the median of its runs, less what the clock itself takes
   Count roofline_time = {};    // the least it can take on the device
   Count predicted_time = {};   // its share of the predicted run
+  Count predicted_wait = {};      // of that, the device waits for the host
   Count predicted_variance = {};  // of that, of its own, in square nanoseconds
   bool predicted_known = true;    // false: nothing predicts it
   bool roofline_known = true;  // false: its work is unknown, or how fast the device does such work

@@ -67,10 +67,9 @@ class CallReader {
 
   // The device is told last, and tensors on it do not say theirs.
   void find_device() {
-    const auto end = std::min(rest_.find(" -> "), rest_.size());
-    const auto at = rest_.substr(0, end).rfind(") on ");
+    const auto at = rest_.rfind(") on ");
     if (at == std::string_view::npos) fail();
-    device_ = rest_.substr(at + 5, end - at - 5);
+    device_ = rest_.substr(at + 5, std::min(rest_.find(" -> ", at), rest_.size()) - at - 5);
   }
   static std::string place(std::string_view device) {
     return device == "cpu" || device.find(':') != std::string_view::npos ? std::string(device)

@@ -25,7 +25,7 @@ struct Metrics {
   std::uint64_t ops = 0;
   Confidence confidence = Confidence::kExact;  // the worst of its ops
   Count time{}, roofline_time{};               // picoseconds: see OpCost
-  Count predicted_time{}, predicted_variance{};
+  Count predicted_time{}, predicted_wait{}, predicted_variance{};
   Count compute_bound_time{};                  // of the roofline's: of ops that arithmetic limits
   std::uint64_t roofline_unknown = 0;          // ops whose roofline time is not known, and not in it
   std::uint64_t predicted_unknown = 0;         // the same of the predicted time
@@ -44,14 +44,16 @@ struct Metrics {
   void each_count(Visit visit) {
     for (Count* count :
          {&work.macs, &work.other_flops, &work.specials, &traffic.input_bytes, &traffic.output_bytes,
-          &traffic.weight_bytes, &flops, &time, &roofline_time, &compute_bound_time, &predicted_time, &predicted_variance})
+          &traffic.weight_bytes, &flops, &time, &roofline_time, &compute_bound_time, &predicted_time,
+          &predicted_wait, &predicted_variance})
       visit(*count);
   }
   // Inline: run several times for each op of every graph. Saturating, so the order of ops is free.
   Metrics& operator+=(const Metrics& other) {
     work += other.work, traffic += other.traffic, flops += other.flops, ops += other.ops;
     time += other.time, roofline_time += other.roofline_time;
-    predicted_time += other.predicted_time, predicted_variance += other.predicted_variance;
+    predicted_time += other.predicted_time, predicted_wait += other.predicted_wait;
+    predicted_variance += other.predicted_variance;
     predicted_unknown += other.predicted_unknown;
     compute_bound_time += other.compute_bound_time, roofline_unknown += other.roofline_unknown;
     confidence = std::max(confidence, other.confidence);
@@ -60,7 +62,8 @@ struct Metrics {
   Metrics& operator+=(const OpCost& cost) {
     work += cost.work, traffic += cost.traffic, flops += cost.flops, ++ops;
     time += cost.time, roofline_time += cost.roofline_time;
-    predicted_time += cost.predicted_time, predicted_variance += cost.predicted_variance;
+    predicted_time += cost.predicted_time, predicted_wait += cost.predicted_wait;
+    predicted_variance += cost.predicted_variance;
     predicted_unknown += !cost.predicted_known;
     if (cost.compute_bound) compute_bound_time += cost.roofline_time;
     roofline_unknown += !cost.roofline_known;

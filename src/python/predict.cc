@@ -1,5 +1,6 @@
 // What predictions are made of, for the scripts that fit and judge them: the features of ops, and what one kernel of
 // a compiler would move.
+#include "graph/signature.h"
 #include "hardware/predict/features.h"
 #include "hardware/predict/fit.h"
 #include "hardware/roofline.h"
@@ -50,6 +51,7 @@ std::vector<std::uint64_t> subgraph_bytes(const Graph& graph) {
 
 void bind_predict(py::module_& m) {
   m.def("op_features", op_features);
+  m.def("graph_of_calls", [](const std::vector<std::string>& texts) { return graph_of_calls(texts); });
   m.def("subgraph_bytes", subgraph_bytes);
   // A calibration's text with the rates of each family fitted on its measured ops.
   m.def("fitted_calibration", [](const std::string& text) {

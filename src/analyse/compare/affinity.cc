@@ -14,7 +14,6 @@ constexpr double kMost = 0.65;        // of the time: what limits a model
 constexpr double kWorthFusing = 0.9;  // what subgraphs take of it, at most
 constexpr std::size_t kTypesNamed = 3;
 
-double seconds(Count picoseconds) { return static_cast<double>(picoseconds) * kPicosecond; }
 std::string percent(double part) { return format_percent(part, 1.0); }
 
 std::string limit_finding(const Profile& profile, const Affinity& found) {
@@ -92,15 +91,15 @@ std::string ranking(std::span<const Profile> profiles, std::size_t best) {
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < profiles.size(); ++i)
     if (i != best) order.push_back(i);
-  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return profiles[i].fused_roofline().time; });
-  const double least = seconds(profiles[best].fused_roofline().time);
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return profiles[i].totals.predicted_time; });
+  const double least = profiles[best].totals.predicted_seconds();
   std::string text;
   for (const std::size_t i : order)
     if (least > 0)
       text += fmt::format("{}{} takes {}", text.empty() ? "" : ", ", profiles[i].roofline.device->id,
-                          times_text(seconds(profiles[i].fused_roofline().time) / least));
-  return fmt::format("{} is fastest: roofline time {} with fused subgraphs{}",
-                     profiles[best].roofline.device->id, format_time(least), text.empty() ? "" : "; " + text);
+                          times_text(profiles[i].totals.predicted_seconds() / least));
+  return fmt::format("{} is fastest: {} predicted ({}){}", profiles[best].roofline.device->id, format_time(least),
+                     name(profiles[best].predicted.mode), text.empty() ? "" : "; " + text);
 }
 
 // What sets the best apart from the next, by what limits the model there.
@@ -119,7 +118,7 @@ std::string reason(std::span<const Profile> profiles, const AffinityComparison& 
 std::string energy(std::span<const Profile> profiles, std::size_t best) {
   std::size_t least = best;
   const auto joules = [&](std::size_t i) {
-    return seconds(profiles[i].fused_roofline().time) * profiles[i].roofline.device->power_limit->value;
+    return profiles[i].totals.predicted_seconds() * profiles[i].roofline.device->power_limit->value;
   };
   for (const Profile& profile : profiles)
     if (!profile.roofline.device->power_limit) return "";
@@ -176,7 +175,7 @@ AffinityComparison compare_affinity(std::span<const Profile> profiles) {
   AffinityComparison found;
   for (const Profile& profile : profiles) found.devices.push_back(affinity(profile));
   const auto standing = [&](std::size_t i) {
-    return std::pair(found.devices[i].fits == false, profiles[i].fused_roofline().time);
+    return std::pair(found.devices[i].fits == false, profiles[i].totals.predicted_time);
   };
   for (std::size_t i = 0; i < profiles.size(); ++i)
     if (standing(i) < standing(found.best)) found.best = i;

@@ -1,5 +1,5 @@
 // Which device suits a model, in words: what limits it there, where the time would go, what would help, and
-// how several devices compare. Made of the rooflines that profiles hold; nothing here is measured.
+// how several devices compare. Made of the predictions and rooflines that profiles hold.
 #pragma once
 
 #include <optional>
@@ -20,8 +20,8 @@ struct Affinity {
 };
 Affinity affinity(const Profile& profile);
 
-// The same model on several devices, in words, and which is best: the index of the one with the least time as
-// subgraphs among those that it fits in.
+// The same model on several devices, in words, and which is best: the index of the one with the least predicted
+// time among those that it fits in.
 struct AffinityComparison {
   std::vector<Affinity> devices;
   std::size_t best = 0;

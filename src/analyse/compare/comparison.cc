@@ -113,7 +113,7 @@ class Rows {
 
   // Times are by device, and below.
   static bool is_listed(const Metric& metric) {
-    return !metric.is_detail && is_given(metric, kModelNeeds & ~(kNeedsMeasurement | kNeedsDevice));
+    return !metric.is_detail && is_given(metric, kModelNeeds & ~(kNeedsMeasurement | kNeedsDevice | kNeedsPrediction));
   }
   void add_with_parts(const Metric& metric) {
     add(metric);
@@ -212,6 +212,14 @@ class Rows {
       };
     };
     const std::string key = several ? id + "." : "";
+    add(key + "predicted_seconds", "Predicted, " + id, Unit::kSeconds, Better::kLess, false,
+        [on](const ComparedModel& m) -> std::optional<Amount> {
+          if (!on(m) || !on(m)->predicted_time) return std::nullopt;
+          return timed(*on(m)->predicted_time);
+        },
+        [on](const ComparedModel& m) {
+          return on(m) && on(m)->predicted_unknown > 0 ? Confidence::kUnknown : Confidence::kExact;
+        });
     add(key + "roofline_seconds", "Roofline, " + id, Unit::kSeconds, Better::kLess, false,
         time_of(&DeviceTime::roofline_time), doubt);
     add(key + "memory_bound_time_share", "memory-bound", Unit::kShare, Better::kNeither, true,
@@ -286,7 +294,9 @@ std::optional<DeviceTime> device_time(const Figures& figures) {
                     figures.totals.roofline_time,
                     figures.totals.compute_bound_time,
                     figures.fused_roofline_time,
-                    figures.totals.roofline_unknown};
+                    figures.totals.roofline_unknown,
+                    figures.has("predicted_seconds") ? std::optional(figures.totals.predicted_time) : std::nullopt,
+                    figures.totals.predicted_unknown};
 }
 
 std::optional<RidgeTime> ridge_time(const Figures& figures) {

@@ -19,6 +19,8 @@ struct DeviceTime {
   Count roofline_time{}, compute_bound_time{};
   Count fused_time{};  // with each subgraph as one kernel
   std::uint64_t unknown_ops = 0;
+  std::optional<Count> predicted_time{};  // nullopt: an older profile, which does not say
+  std::uint64_t predicted_unknown = 0;
 };
 // nullopt for figures without a device.
 std::optional<DeviceTime> device_time(const Figures& figures);

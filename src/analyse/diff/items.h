@@ -17,7 +17,7 @@ namespace opscope {
 // What adds up over a model, signed so that differences do too. Stops at the limits of 64 bits.
 struct Amounts {
   std::int64_t params = 0, macs = 0, flops = 0, memory_bytes = 0, ops = 0;
-  std::int64_t time = 0, roofline_time = 0;  // picoseconds
+  std::int64_t time = 0, roofline_time = 0, predicted_time = 0;  // picoseconds
 
   Amounts& operator+=(const Amounts& other);
   Amounts& operator-=(const Amounts& other);
@@ -36,7 +36,8 @@ inline constexpr std::array kAmountFields{AmountField{"params", &Amounts::params
                                           AmountField{"memory_bytes", &Amounts::memory_bytes},
                                           AmountField{"ops", &Amounts::ops},
                                           AmountField{"time_seconds", &Amounts::time},
-                                          AmountField{"roofline_seconds", &Amounts::roofline_time}};
+                                          AmountField{"roofline_seconds", &Amounts::roofline_time},
+                                          AmountField{"predicted_seconds", &Amounts::predicted_time}};
 // The first are counts, the others times.
 constexpr std::span<const AmountField> count_fields() { return std::span(kAmountFields).first(5); }
 Amounts amounts_of(const Metrics& metrics, const Parameters& parameters);

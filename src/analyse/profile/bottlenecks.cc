@@ -243,6 +243,7 @@ void assess_prediction(const Graph& graph, Profile& profile) {
     OpCost& cost = profile.costs[i];
     cost.predicted_known = share.is_idle || share.source != TimeSource::kUnknown;
     cost.predicted_time = picoseconds(share.seconds);
+    cost.predicted_wait = picoseconds(std::max(share.seconds - share.device_seconds, 0.0));
     const double nanoseconds = share.own_spread / kNanosecond;
     cost.predicted_variance = Count{static_cast<std::uint64_t>(std::min(nanoseconds * nanoseconds, 1e18))};
   }

@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kInputsNamed = 4;
 
 Metrics without_bound(Metrics metrics) {
-  metrics.compute_bound_time = {};
+  metrics.compute_bound_time = metrics.predicted_wait = metrics.predicted_variance = {};
   return metrics;
 }
 
@@ -93,7 +93,8 @@ std::optional<Amount> amount_in(const Figures& figures, const Metric& metric) {
                             .parameters = &figures.parameters,
                             .model = &model,
                             .is_measured = figures.is_measured(),
-                            .has_device = figures.has_device()});
+                            .has_device = figures.has_device(),
+                            .is_predicted = figures.has_device()});
 }
 
 std::optional<Amount> amount_in(const Figures& whole, const Metrics& sums, const Parameters* parameters,
@@ -102,7 +103,8 @@ std::optional<Amount> amount_in(const Figures& whole, const Metrics& sums, const
   return amount_of(metric, {.sums = sums,
                             .parameters = parameters,
                             .is_measured = whole.is_measured(),
-                            .has_device = whole.has_device()});
+                            .has_device = whole.has_device(),
+                            .is_predicted = whole.has_device()});
 }
 
 Figures figures_of(const Profile& profile) {
@@ -120,6 +122,7 @@ Figures figures_of(const Profile& profile) {
   figures.is_training =
       std::ranges::any_of(graph.phases, [](const Phase& p) { return p.name == "backward"; });
   figures.totals = profile.totals;
+  figures.totals.predicted_wait = figures.totals.predicted_variance = {};
   figures.parameters = profile.parameters;
   figures.peak_memory_bytes = profile.memory().peak_memory_bytes();
   if (profile.memory().peak_op != kNone) figures.peak_at = layer_name(profile, profile.memory().peak_op);

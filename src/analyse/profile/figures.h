@@ -21,7 +21,7 @@ struct FigureRow {
   std::string output_shape;  // "1x64x56x56", "" where it gave none
   std::uint32_t depth = 0, calls = 1;
   Parameters parameters{};  // counts alone, no bytes
-  Metrics metrics{};        // compute_bound_time aside
+  Metrics metrics{};        // times of bounds and spreads aside
 };
 
 struct Figures {

@@ -41,7 +41,8 @@ PlotKind kind_of(const PlotFlags& flags) {
 
 PlotRequest request_of(const PlotFlags& flags) {
   PlotRequest request{.kind = kind_of(flags), .level = level_from_name(flags.level)};
-  if (request.kind == PlotKind::kFlame) request.metric = &metric_at("time_seconds");
+  if (request.kind == PlotKind::kFlame)
+    request.metric = &metric_at(flags.cost.hardware.empty() ? "time_seconds" : "predicted_seconds");
   if (!flags.metric.empty())
     request.metric = &plot_metric(flags.metric, request.kind == PlotKind::kTypes ? kTypeNeeds : kLayerNeeds);
   request.icicle = {.metric = request.metric, .fold = !flags.no_fold && request.kind != PlotKind::kFlame};
@@ -154,7 +155,7 @@ Action define_plot(CLI::App& app) {
   add_model_flags(app, flags->model);
   add_graph_part_flag(app, flags->graph_part);
   add_value(app, "--metric", flags->metric, "KEY",
-            "Additive metric for types, icicle and flame; default flops, for flame time: " +
+            "Additive metric for types, icicle and flame; default flops, for flame time, with --hardware predicted-seconds: " +
                 metric_choices(kLayerNeeds));
   add_level_flag(app, flags->level);
   add_value(app, "--top", flags->top, "N", "Number of labelled points, types and table rows, default 10");
@@ -177,7 +178,7 @@ Action define_draw(CLI::App& app) {
             "Levels of modules that are expanded. Default: as many as fit a page");
   add_value(app, "--focus", flags->focus, "PATH", "Only this module and its neighbours");
   add_value(app, "--max-nodes", flags->max_nodes, "N", "Most boxes on the page, default 60");
-  add_value(app, "--color", flags->color, "BY", "Color by category, bound or cost (share of FLOPs)");
+  add_value(app, "--color", flags->color, "BY", "Color by category, bound, cost (share of FLOPs) or predicted (share of predicted time; with --hardware)");
   add_switch(app, "--no-fold", flags->no_fold, "Draw repeated equal blocks and small ops one by one");
   add_cost_flags(app, flags->cost);
   add_graph_part_flag(app, flags->graph_part);

@@ -10,7 +10,7 @@ namespace opscope {
 
 // Each in a file of cli/commands.
 using Define = Action(CLI::App& app);
-Define define_profile, define_explore, define_fuse, define_measure, define_read_trace, define_devices,
+Define define_profile, define_explore, define_fuse, define_measure, define_read_trace, define_devices, define_predict,
     define_compare, define_reconcile, define_sweep, define_fit, define_llm, define_diff, define_check,
     define_draw, define_plot, define_trace, define_capture, define_explain, define_ops, define_list,
     define_cache, define_completion;
@@ -51,6 +51,13 @@ constexpr std::array kCommands{
             "  opscope read-trace trace.json resnet50 --batch 32\n"
             "  opscope read-trace trace.json.gz resnet50.json --format csv\n",
             define_read_trace},
+    Command{"predict", "How long a model takes on a device that need not be there, with an interval, and why",
+            "  opscope predict resnet50 --batch 32 --hardware h200\n"
+            "  opscope predict bert-base-uncased --hardware h200,l4 --mode compiled\n"
+            "  opscope predict gpt2 --seq-len 512 --training --optimizer adamw --hardware a100-sxm\n"
+            "  opscope predict resnet18 --hardware this\n"
+            "  opscope predict vit_b_16 --hardware h200 --trace run.json\n",
+            define_predict},
     Command{"devices", "Known devices: peak FLOP/s, bandwidth, memory, and the source of each figure",
             "  opscope devices\n"
             "  opscope devices h200\n"

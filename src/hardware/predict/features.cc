@@ -17,12 +17,13 @@ constexpr auto kFamilyNames = choices<Family, Family::kOther>("matmul", "conv", 
 
 // Another op of the family, another layout: as far as so many doublings.
 constexpr double kOtherOp = 3, kOtherKind = 1;
+constexpr double kProcessors = 132;  // as a large GPU has them
 
 enum Kind : std::uint32_t {
   kFirstTransposed = 1,
   kSecondTransposed = 2,
-  kUnalignedInner = 4,   // the summed size is no multiple of 8
-  kUnalignedOuter = 8,   // the size of the result's rows
+  kDilated = 4,
+  kTransposed = 8,       // a transposed convolution
   kChannelsLast = 16,
   kGrouped = 32,
   kDepthwise = 64,
@@ -32,9 +33,19 @@ enum Kind : std::uint32_t {
   kCausal = 1024,
   kInPlace = 2048,
   kBroadcast = 4096,     // an input is smaller than the result
+  kNoInputGradient = 8192,
+  kNoWeightGradient = 16384,
+  kTraining = 32768,
 };
 
 float log_of(double size) { return static_cast<float>(std::log2(std::max(size, 1.0))); }
+
+// How often two divides it, at most 16: kernels load so many elements at once.
+double alignment(double size) {
+  double found = 1;
+  while (found < 16 && std::fmod(size, 2 * found) == 0) found *= 2;
+  return found;
+}
 
 bool is_contiguous(const TensorView& tensor) {
   std::int64_t expected = 1;
@@ -44,6 +55,18 @@ bool is_contiguous(const TensorView& tensor) {
     expected *= tensor.shape[i];
   }
   return true;
+}
+
+// Bytes in a row, in the order of the last dimension first: 4 for a transposed matrix of float32.
+double run_bytes(const TensorView& tensor) {
+  std::int64_t expected = 1;
+  for (std::size_t i = tensor.rank(); i-- > 0;) {
+    if (i >= tensor.strides.size()) break;
+    if (tensor.shape[i] == 1) continue;
+    if (tensor.strides[i] != expected && !(expected == 1 && tensor.strides[i] == 0)) break;
+    expected *= tensor.shape[i];
+  }
+  return static_cast<double>(expected) * static_cast<double>(element_bytes(tensor.dtype));
 }
 
 // The dimension before the last is the one without gaps.
@@ -63,6 +86,7 @@ class Reader {
   Reader(const OpCall& call, const OpCost& cost, OpFeatures& into) : call_(call), cost_(cost), into_(into) {}
 
   void read() {
+    size(into_.work()), size(into_.bytes);
     switch (into_.family) {
       case Family::kMatmul:
         if (product()) return;
@@ -87,6 +111,12 @@ class Reader {
     if (is) into_.kind |= kind;
   }
 
+  // Tiles of the result, and how full the last turn of them is, where one processor takes one.
+  void tiles(double rows, double columns, double count) {
+    const double made = std::ceil(rows / 128) * std::ceil(columns / 128) * count;
+    size(made), size(16 * made / (std::ceil(made / kProcessors) * kProcessors));
+  }
+
   // Rows and columns of the result, what is summed, how many such products.
   bool product() {
     if (call_.outputs.empty() || !cost_.work.macs || call_.inputs.size() < 2) return false;
@@ -104,12 +134,13 @@ class Reader {
     }
     const bool batched = second != nullptr && second->rank() >= 3 && out.rank() >= 3;
     const double rows = batched ? static_cast<double>(out.dim(-2)) : all / columns;
-    size(rows), size(columns), size(inner), size(all / columns / std::max(rows, 1.0));
-    if (first != nullptr) mark(is_transposed(*first), kFirstTransposed);
+    const double count = all / columns / std::max(rows, 1.0);
+    size(rows), size(columns), size(inner), size(count);
+    size(alignment(rows)), size(alignment(columns)), size(alignment(inner));
+    tiles(rows, columns, count);
+    if (first != nullptr) mark(is_transposed(*first), kFirstTransposed), mark(!is_contiguous(*first), kStrided);
     if (second != nullptr) mark(is_transposed(*second), kSecondTransposed);
-    mark(std::fmod(inner, 8) != 0, kUnalignedInner);
-    mark(std::fmod(columns, 8) != 0, kUnalignedOuter);
-    mark(call_.has("bias"), kWithBias);
+    mark(call_.has("bias") || call_.inputs.size() > 2, kWithBias);
     return true;
   }
 
@@ -119,22 +150,28 @@ class Reader {
     const TensorView* gradient = call_.tensor("grad_output");
     const TensorView& out = gradient != nullptr ? *gradient : call_.outputs[0];
     if (out.rank() < 3) return false;
-    const std::int64_t groups = call_.integer("groups").value_or(1);
+    const auto groups = static_cast<double>(call_.integer("groups").value_or(1));
     double kernel = 1, places = 1;
     for (std::size_t i = 2; i < weight->rank(); ++i) kernel *= static_cast<double>(weight->shape[i]);
     for (std::size_t i = 2; i < out.rank(); ++i) places *= static_cast<double>(out.shape[i]);
     const auto channels = static_cast<double>(weight->dim(1)), filters = static_cast<double>(weight->dim(0));
-    double stride = 1;
+    double stride = 1, dilation = 1;
     for (const std::int64_t each : call_.ints("stride")) stride *= static_cast<double>(std::max<std::int64_t>(each, 1));
-    size(static_cast<double>(out.dim(0))), size(places), size(filters), size(channels), size(kernel), size(stride);
-    size(static_cast<double>(groups));
+    for (const std::int64_t each : call_.ints("dilation")) dilation *= static_cast<double>(std::max<std::int64_t>(each, 1));
+    const double batch = static_cast<double>(out.dim(0));
+    size(batch), size(places), size(filters / groups), size(channels), size(kernel), size(stride), size(groups);
+    size(alignment(channels * (channels == 1 ? groups : 1))), size(alignment(filters));
+    tiles(batch * places, filters / groups, groups);
+    size(static_cast<double>(weight->rank()));
     const TensorView* input = call_.tensor("input");
     mark((input != nullptr && is_channels_last(*input)) || is_channels_last(*weight), kChannelsLast);
     mark(groups > 1 && weight->dim(1) > 1, kGrouped);
     mark(groups > 1 && weight->dim(1) == 1, kDepthwise);
-    mark(std::fmod(channels, 8) != 0, kUnalignedInner);
-    mark(std::fmod(filters, 8) != 0, kUnalignedOuter);
+    mark(dilation > 1, kDilated);
+    mark(call_.boolean("transposed").value_or(false), kTransposed);
     mark(call_.has("bias"), kWithBias);
+    if (const auto wanted = call_.ints("output_mask"); gradient != nullptr && wanted.size() == 3)
+      mark(wanted[0] == 0, kNoInputGradient), mark(wanted[1] == 0, kNoWeightGradient), mark(wanted[2] != 0, kWithBias);
     return true;
   }
 
@@ -143,11 +180,17 @@ class Reader {
     const TensorView* key = call_.tensor("key");
     if (query == nullptr || key == nullptr || query->rank() < 3) return false;
     const double places = static_cast<double>(query->dim(-2)), width = static_cast<double>(query->dim(-1));
-    size(static_cast<double>(query->numel) / std::max(places * width, 1.0)), size(places);
+    const double heads = static_cast<double>(query->numel) / std::max(places * width, 1.0);
+    size(heads), size(places);
     size(static_cast<double>(key->dim(-2))), size(width);
     size(static_cast<double>(key->numel) / std::max(static_cast<double>(key->dim(-2)) * width, 1.0));
+    size(alignment(width)), size(alignment(static_cast<double>(key->dim(-2))));
+    const double made = std::ceil(places / 128) * heads;
+    size(made), size(16 * made / (std::ceil(made / kProcessors) * kProcessors));
     mark(call_.has("attn_mask") || call_.has("attn_bias"), kWithBias);
     mark(call_.boolean("is_causal").value_or(false), kCausal);
+    mark(call_.real("dropout_p").value_or(0) > 0, kTraining);
+    mark(!is_contiguous(*query), kStrided);
     return true;
   }
 
@@ -156,17 +199,23 @@ class Reader {
     Count read{}, written{};
     Count largest{};
     const TensorView* main = nullptr;
+    double in_a_row = 1 << 16;
     for (const TensorView& input : call_.inputs) {
       read += input.distinct_bytes();
       if (main == nullptr || input.numel > largest) main = &input, largest = input.numel;
+      if (input.numel > Count{1}) in_a_row = std::min(in_a_row, run_bytes(input));
     }
     for (const TensorView& output : call_.outputs) written += output.bytes();
     const TensorView* out = call_.outputs.empty() ? main : &call_.outputs[0];
-    size(into_.bytes), size(static_cast<double>(read)), size(static_cast<double>(written));
-    if (out != nullptr) size(static_cast<double>(out->dim(-1)));
-    if (main != nullptr) size(static_cast<double>(main->dim(-1)));
-    size(static_cast<double>(call_.inputs.size()));
-    if (out == nullptr) return;
+    size(static_cast<double>(read)), size(static_cast<double>(written));
+    if (main == nullptr || out == nullptr) return;
+    const double all = static_cast<double>(std::max(main->numel, out->numel));
+    const double row = row_length(*main);
+    size(row), size(all / std::max(row, 1.0));
+    size(all / std::max(static_cast<double>(out->numel), 1.0));
+    size(static_cast<double>(call_.inputs.size())), size(in_a_row), size(std::min(run_bytes(*out), 65536.0));
+    size(alignment(row)), size(static_cast<double>(out->dim(-1)));
+    mark(call_.boolean("training").value_or(false) || call_.boolean("train").value_or(false), kTraining);
     for (const TensorView& input : call_.inputs) {
       mark(!is_contiguous(input) && !is_channels_last(input), kStrided);
       mark(is_channels_last(input), kChannelsLast);
@@ -174,6 +223,24 @@ class Reader {
       mark(input.numel != out->numel, kBroadcast);
       mark(input.storage != kNone && input.storage == out->storage, kInPlace);
     }
+  }
+
+  // What is worked on together: a row that is normalised or summed up, a channel's places.
+  double row_length(const TensorView& main) const {
+    const double all = static_cast<double>(main.numel);
+    if (const auto normalised = call_.ints("normalized_shape"); !normalised.empty()) {
+      double row = 1;
+      for (const std::int64_t each : normalised) row *= static_cast<double>(each);
+      return row;
+    }
+    if (const auto groups = call_.integer("num_groups").value_or(call_.integer("group").value_or(0)); groups > 0)
+      return all / (static_cast<double>(groups) * static_cast<double>(std::max<std::int64_t>(main.dim(0), 1)));
+    if (into_.family == Family::kNorm && main.rank() > 1)
+      return all / static_cast<double>(std::max<std::int64_t>(main.dim(1), 1));
+    if (into_.family == Family::kReduction && !call_.outputs.empty() && call_.outputs[0].numel)
+      return std::max(all / static_cast<double>(call_.outputs[0].numel), 1.0);
+    if (into_.family == Family::kSoftmax) return static_cast<double>(main.dim(call_.integer("dim").value_or(-1)));
+    return static_cast<double>(main.dim(-1));
   }
 
   const OpCall& call_;

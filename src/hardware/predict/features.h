@@ -45,7 +45,7 @@ struct OpFeatures {
   double bytes = 0;                 // moved
   std::uint32_t kind = 0;           // bits: layout, alignment, what else is there or not
   std::uint32_t size_count = 0;
-  std::array<float, 8> sizes{};  // log2
+  std::array<float, 16> sizes{};  // log2
 
   double work() const { return products > 0 ? products : others; }
 };

@@ -24,9 +24,8 @@ constexpr double kRunSpread = 0.05;
 
 // The text without the device that the call was on.
 std::string without_device(std::string text) {
-  const auto arrow = std::min(text.find(" -> "), text.size());
-  const auto on = text.rfind(") on ", arrow);
-  if (on != std::string::npos) text.erase(on + 1, arrow - on - 1);
+  const auto on = text.rfind(") on ");
+  if (on != std::string::npos) text.erase(on + 1, std::min(text.find(" -> ", on), text.size()) - on - 1);
   return text;
 }
 

@@ -61,6 +61,9 @@ struct PredictedRun {
 PredictedRun simulate(const Graph& graph, std::span<const OpCost> costs, const PredictorPointer& predictor,
                       const RunOptions& options, const Partition* partition);
 
+// What it rests on that a reader should know: a sentence each.
+std::vector<std::string> prediction_notes(const PredictedRun& run);
+
 // p10 and p90 of a time with this standard deviation.
 struct TimeRange {
   double low = 0, high = 0;

@@ -97,6 +97,8 @@ class ProfileReader {
     found.confidence = kind(item, "confidence", Confidence::kUnknown);
     found.time = time(item, "time_seconds");
     found.roofline_time = time(item, "roofline_seconds");
+    found.predicted_time = time(item, "predicted_seconds");
+    found.predicted_unknown = item.natural_or("predicted_unknown_ops");
     found.roofline_unknown = item.natural_or("roofline_unknown_ops");
     return found;
   }
@@ -129,6 +131,7 @@ class ProfileReader {
     for (const char* key : {"params", "flops", "macs", "memory_bytes", "ops"})
       if (!totals.find(key)) totals.source().fail("a profile without total " + std::string(key));
     figures_.totals = metrics(totals);
+    if (figures_.has_device() && !totals.find("predicted_seconds")) miss("predicted_seconds");
     figures_.totals.compute_bound_time =
         picoseconds_of(std::round(compute_share_ * static_cast<double>(figures_.totals.roofline_time)));
     figures_.parameters = parameters(totals);

@@ -191,7 +191,7 @@ std::string pareto_svg(const ModelComparison& comparison, const ParetoOptions& o
   if (points.size() < 2)
     throw Error("fewer than two of these models have " + std::string(options.x->key) + " and " +
                     std::string(options.y->key),
-                "--x", "--hardware NAME gives all a roofline_seconds; time_seconds is of measured captures");
+                "--x", "--hardware NAME gives all a predicted_seconds; time_seconds is of measured captures");
   return ParetoDrawing{comparison, points, options}.draw();
 }
 

@@ -105,6 +105,7 @@ constexpr ModelColumn kModelColumns[] = {{"params", "Params"},
                                          {"arithmetic_intensity", "FLOPs/B", true},
                                          {"memory_bound_time_share", "Mem-bound"},
                                          {"relative_time", "Time"},
+                                         {"predicted_seconds", "Predicted"},
                                          {"roofline_seconds", "Roofline"},
                                          {"time_seconds", "Measured"},
                                          {"macs", "MACs", true},
@@ -116,7 +117,7 @@ enum class Ratios : std::uint8_t { kAll, kFew, kNone };
 Table models_table(const ModelComparison& comparison, Ratios ratios, bool for_terminal) {
   Columns<ComparedModel> columns{{words("Model", 16, 24), &ComparedModel::label}};
   const auto add = [&](const ComparedRow& row, std::string_view title, bool optional) {
-    const bool few = row.key == "flops" || row.key.ends_with("roofline_seconds");
+    const bool few = row.key == "flops" || row.key.ends_with("predicted_seconds");
     const bool with_ratio = ratios == Ratios::kAll || (ratios == Ratios::kFew && few);
     Column column = number(std::string(title));
     column.optional = optional && for_terminal;
@@ -129,7 +130,7 @@ Table models_table(const ModelComparison& comparison, Ratios ratios, bool for_te
   for (const ModelColumn& column : kModelColumns)
     if (const ComparedRow* row = comparison.row(column.key)) add(*row, column.title, column.optional);
   for (const ComparedRow& row : comparison.rows)  // of several devices
-    if (row.key.ends_with(".roofline_seconds") && !row.is_part) add(row, row.title.substr(10), false);
+    if (row.key.ends_with(".predicted_seconds")) add(row, row.title.substr(11), false);
   return table_of(columns, comparison.models);
 }
 

@@ -28,6 +28,7 @@ struct TextOptions {
   int top = 10;
   const Metric* sort = &metric_at("flops");
   std::optional<Level> level{};  // none: the tree of modules, and layers for programs
+  bool predicted = false;        // tables are led by predicted time
   bool sections_000 = false;     // seed 000's profile_model: hierarchical profile, summary, bottlenecks only
   std::vector<std::string> notes{};  // said under the header, before the capture's own
 };

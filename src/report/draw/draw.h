@@ -12,7 +12,7 @@
 
 namespace opscope {
 
-enum class ColorBy : std::uint8_t { kCategory, kBound, kCost };
+enum class ColorBy : std::uint8_t { kCategory, kBound, kCost, kPredicted };
 std::string_view name(ColorBy by);                  // "category"
 ColorBy color_by_from_name(std::string_view text);  // throws Error naming the choices
 

@@ -13,6 +13,7 @@
 #include "report/core/document.h"
 #include "report/draw/layout.h"
 #include "report/plot/frame.h"
+#include "report/predict/predict.h"
 #include "report/svg/colors.h"
 
 namespace opscope {
@@ -120,12 +121,15 @@ void write_cluster(const Scene& scene, const Look& look, std::uint32_t cluster, 
 constexpr double kWidest = 216, kNarrowest = 84, kPadding = 9;
 constexpr std::size_t kBottlenecks = 5;
 constexpr double kBottleneckShare = 0.08;
-constexpr std::array<std::string_view, 3> kColorNames{"category", "bound", "cost"};
+constexpr std::array<std::string_view, 4> kColorNames{"category", "bound", "cost", "predicted"};
 
-std::string cost_line(const Scene& scene, const SceneBox& box) {
+std::string cost_line(const Scene& scene, const SceneBox& box, ColorBy color) {
   const Metrics& m = box.metrics;
   const Profile& profile = *scene.view->profile;
   if (is_end(box)) return shape_text(*profile.graph, box.output);
+  if (color == ColorBy::kPredicted && m.predicted_time)
+    return predicted_text(m) + " \u00b7 " +
+           format_percent(box.all_metrics.predicted_time, profile.totals.predicted_time);
   if (m.flops)
     return flops_text(m) + " FLOPs \u00b7 " + format_percent(box.all_metrics.flops, profile.totals.flops);
   return m.memory_bytes() ? format_bytes(m.memory_bytes()) + " moved" : "";
@@ -150,8 +154,8 @@ constexpr double kCategoryWhite = 0.62;
 std::pair<std::string, std::string> colors_of(const Scene& scene, const SceneBox& box, ColorBy color,
                                               double most) {
   const std::string axis(kAxis), paper(kPaper);
-  if (color == ColorBy::kCost)
-    return {most > 0 ? sequential_color(std::sqrt(share_of_model(scene, box) / most)) : paper, axis};
+  if (is_by_share(color))
+    return {most > 0 ? sequential_color(std::sqrt(share_of_model(scene, box, color) / most)) : paper, axis};
   if (!box.metrics.counts()) return {paper, axis};
   const double ridge = scene.view->profile->options.ridge;
   const bool by_compute = bottleneck_of(box.metrics, ridge) == Bottleneck::kComputeBound;
@@ -174,9 +178,9 @@ BoxLook look_of(const Scene& scene, const SceneBox& box, ColorBy color, double m
   const std::string mark = repeat_text(box.repeat);
   look.name = fitted_middle(box.name, room - text_width(mark, kNameFont), kNameFont) + mark;
   look.type = is_end(box) || says_its_type(box) ? "" : fitted(joined_types(box, 3), room, kTypeFont);
-  look.cost = fitted(cost_line(scene, box), room, kCostFont);
+  look.cost = fitted(cost_line(scene, box, color), room, kCostFont);
   look.fit_lines(kWidest);
-  look.bar = most > 0 && box.kind != BoxKind::kStub ? share_of_model(scene, box) / most : 0;
+  look.bar = most > 0 && box.kind != BoxKind::kStub ? share_of_model(scene, box, color) / most : 0;
   // What costs more is taller; text needs the rest.
   if (look.bar > 0) look.height += 14 * std::sqrt(look.bar);
   std::tie(look.fill, look.edge) = colors_of(scene, box, color, most);
@@ -230,13 +234,15 @@ PageTexts page_texts(const Scene& scene, ColorBy color) {
     texts.remarks.push_back("\u00d7N: N equal blocks in a row, drawn once; FLOPs of one, percent of all.");
   if (color == ColorBy::kBound) texts.remarks.push_back(bottleneck_legend(profile.options.ridge) + ".");
   texts.remarks.push_back(
-      "Bar and height: share of FLOPs. Red outline: the costliest by roofline time. Labels on edges: "
-      "shapes.");
+      fmt::format("Bar and height: share of {}. Red outline: the costliest by roofline time. Labels on edges: shapes.",
+                  share_words(color)));
   for (const std::string& note : scene.notes) texts.remarks.push_back(note + ".");
   return texts;
 }
 
 Picture draw(const Profile& profile, PictureFormat format, const DrawOptions& options) {
+  if (options.color == ColorBy::kPredicted)
+    require_known(metric_at("predicted_seconds"), costs_of(profile, profile.totals), "--color");
   const GraphView view = make_view(
       profile, options.level, std::max(1U, options.collapse.depth == kNone ? 1U : options.collapse.depth));
   CollapseOptions collapse = options.collapse;
@@ -282,9 +288,9 @@ std::string scene_dot(const Scene& scene, const Look& look, ColorBy color) {
 std::string_view name(ColorBy by) { return kColorNames[static_cast<std::size_t>(by)]; }
 
 ColorBy color_by_from_name(std::string_view text) {
-  if (const auto by = named(text, ColorBy::kCost)) return *by;
+  if (const auto by = named(text, ColorBy::kPredicted)) return *by;
   throw Error("nothing to colour by is called '" + std::string(text) + "'", "--color",
-              "one of " + one_of(names_up_to(ColorBy::kCost)));
+              "one of " + one_of(names_up_to(ColorBy::kPredicted)));
 }
 
 std::string joined_types(const SceneBox& box, std::size_t most) {
@@ -321,7 +327,15 @@ std::vector<std::string> cluster_titles(const Scene& scene) {
   return titles;
 }
 
-double share_of_model(const Scene& scene, const SceneBox& box) {
+bool is_by_share(ColorBy color) { return color == ColorBy::kCost || color == ColorBy::kPredicted; }
+
+std::string_view share_words(ColorBy color) {
+  return color == ColorBy::kPredicted ? "predicted time" : "FLOPs";
+}
+
+double share_of_model(const Scene& scene, const SceneBox& box, ColorBy color) {
+  if (color == ColorBy::kPredicted)
+    return ratio(box.all_metrics.predicted_time, scene.view->profile->totals.predicted_time);
   const double whole = static_cast<double>(scene.view->profile->totals.flops.value());
   return whole > 0 ? static_cast<double>(box.all_metrics.flops.value()) / whole : 0;
 }
@@ -330,7 +344,7 @@ Look make_look(const Scene& scene, ColorBy color) {
   Look look{.boxes = {}, .edges = edge_labels(scene), .clusters = cluster_titles(scene)};
   double most = 0;
   for (const SceneBox& box : scene.boxes)
-    if (box.kind != BoxKind::kStub) most = std::max(most, share_of_model(scene, box));
+    if (box.kind != BoxKind::kStub) most = std::max(most, share_of_model(scene, box, color));
   for (const SceneBox& box : scene.boxes) look.boxes.push_back(look_of(scene, box, color, most));
   mark_bottlenecks(scene, look);
   return look;

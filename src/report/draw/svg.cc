@@ -1,5 +1,7 @@
 // A laid out scene as one SVG page: title and totals, the graph, the legend.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
@@ -200,7 +202,7 @@ struct Page {
       draw(entry, x, row);
       x += entry_width(entry);
     }
-    return entries.empty() ? (color == ColorBy::kCost ? 1 : 0) : row + 1;
+    return entries.empty() ? (is_by_share(color) ? 1 : 0) : row + 1;
   }
   double foot_height() const {
     const int rows = legend_rows([](const LegendEntry&, double, int) {});
@@ -222,12 +224,11 @@ struct Page {
       svg.rect({x, top, 14, 10}, {.fill = entry.color, .stroke = entry.edge}, 2);
       svg.text({x + 19, top + 8.5}, entry.text, {.font = kSmall});
     });
-    if (color == ColorBy::kCost) {
+    if (is_by_share(color)) {
       svg.text({kMargin, y + 12.5}, "0%", {.font = kSmall});
       svg.rect({kMargin + 20, y + 4, 110, 10}, {.fill = svg.gradient(sequential_stops()), .stroke = kAxis},
                2);
-      svg.text({kMargin + 136, y + 12.5}, "share of FLOPs of the costliest box (root scale)",
-               {.font = kSmall});
+      svg.text({kMargin + 136, y + 12.5}, fmt::format("share of {} of the costliest box (root scale)", share_words(color)), {.font = kSmall});
     }
     write_quiet(remarks, y + 16 * rows + 14);
     svg.end_group();

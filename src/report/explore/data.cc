@@ -7,6 +7,7 @@
 #include "report/core/document.h"
 #include "report/explore/explore.h"
 #include "report/hardware/hardware.h"
+#include "report/predict/predict.h"
 #include "report/profile/sections.h"
 
 namespace opscope {
@@ -71,7 +72,7 @@ Columns<ViewNode> level_columns(const GraphView& view, const TextOptions& option
   columns += {{number("Params", Unit::kParams).or_not(), [](Row node) { return node.parameters.total; }}};
   std::string names = "macs? flops flops%? memory_bytes arithmetic_intensity";
   if (is_measured(profile)) names += " time_seconds time_seconds%";
-  if (has_device(profile)) names += " roofline_seconds bound";
+  if (has_device(profile)) names += " roofline_seconds? predicted_seconds bound";
   columns += through<ViewNode>(&ViewNode::metrics, shown_columns(profile, names));
   return columns += {{number("Subgraph").or_not().quiet(), [](Row node) {
                         return node.subgraph == kNone ? "-" : subgraphs_text({node.subgraph});
@@ -132,6 +133,8 @@ Columns<NodeInView> program_columns(const GraphView& view) {
   columns += metrics(cost_columns(
       "macs flops input_bytes output_bytes weight_bytes memory_bytes arithmetic_intensity confidence"));
   columns += in_format_alone(In::kJson, metrics(time));
+  const Columns<Metrics> predicted = predicted_columns(profile);
+  columns += in_format_alone(In::kJson, metrics(predicted));
   columns += in_format_alone(In::kJson, metrics(roofline));
   const auto subgraphs = [](Row row) { return counted_from_1(row.standing.subgraphs); };
   columns +=
@@ -145,6 +148,7 @@ Columns<NodeInView> program_columns(const GraphView& view) {
           return row.standing.subgraphs.empty() ? Cell(row.standing.why_none) : Cell(Absent{});
         }}};
   columns += in_format_alone(In::kCsv, metrics(time));
+  columns += in_format_alone(In::kCsv, metrics(predicted));
   if (!roofline.empty()) roofline.resize(1, roofline.front());
   return columns += in_format_alone(In::kCsv, metrics(roofline));
 }
@@ -182,6 +186,7 @@ struct ExploreWriter {
     Columns<Metrics> metrics = cost_columns(
         "ops macs flops input_bytes output_bytes weight_bytes memory_bytes arithmetic_intensity confidence");
     if (is_measured(profile)) metrics += {{"time_seconds", &Metrics::time_seconds}};
+    metrics += predicted_columns(profile);
     if (has_device(profile)) metrics += roofline_columns();
     write_rows(json, "types", types += through<TypeRow>(&TypeRow::metrics, metrics), profile.types());
   }

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "report/hardware/hardware.h"
+#include "report/predict/predict.h"
 
 namespace opscope {
 namespace {
@@ -38,8 +39,8 @@ struct Comparison {
     for (std::size_t i = 0; i < (profiles.front().*rows)().size(); ++i) {
       double most = 0;
       for (const Profile& profile : profiles)
-        if (const double whole = profile.totals.roofline_seconds(); whole > 0)
-          most = std::max(most, (profile.*rows)()[i].metrics.roofline_seconds() / whole);
+        if (const double whole = profile.totals.predicted_seconds(); whole > 0)
+          most = std::max(most, (profile.*rows)()[i].metrics.predicted_seconds() / whole);
       if (most > 0) order.push_back({-most, i});
     }
     std::ranges::sort(order);
@@ -73,18 +74,21 @@ struct Comparison {
          [](P p, A) { return p.roofline.peak->dtype + " " + std::string(name(p.roofline.peak->units)); }},
         {"Bandwidth", [](P p, A) { return p.roofline.device->memory_bandwidth.text; }},
         {"Ridge", [](P p, A) { return format_ratio(p.roofline.ridge); }},
+        {"Predicted", [](P p, A) { return predicted_text(p.totals); }},
+        {"  p10 to p90", [](P p, A) { return predicted_range_text(p, p.totals); }},
+        {"  against the best",
+         [best = profiles[found.best].totals.predicted_seconds()](P p, A) {
+           return best > 0 ? fmt::format("{:.2f}x", p.totals.predicted_seconds() / best) : "-";
+         }},
+        {"  host-bound",
+         [](P p, A) { return format_percent(p.totals.predicted_wait, p.totals.predicted_time); }},
         {"Roofline", [](P p, A) { return roofline_text(p.totals); }},
         {"  compute-bound", [](P, A a) { return format_percent(a.compute_share, 1.0); }},
         {"  memory-bound", [](P, A a) { return format_percent(a.memory_share, 1.0); }},
-        {"As subgraphs",
+        {"  as subgraphs",
          [](P p, A) {
            return (p.fused_roofline().unknown ? "≥" : "") +
                   format_time(static_cast<double>(p.fused_roofline().time) * kPicosecond);
-         }},
-        {"Against the best",
-         [best = static_cast<double>(profiles[found.best].fused_roofline().time)](P p, A) {
-           const auto time = static_cast<double>(p.fused_roofline().time);
-           return best > 0 ? fmt::format("{:.2f}x", time / best) : "-";
          }},
         {"Memory",
          [](P p, A) { return p.roofline.device->memory_size ? p.roofline.device->memory_size->text : "-"; }},
@@ -106,8 +110,8 @@ struct Comparison {
   Columns<std::size_t> time_columns(Rows<Row> rows) const {
     return device_columns<std::size_t>([this, rows](std::size_t i, std::size_t device) {
       const Metrics& metrics = (profiles[device].*rows)()[i].metrics;
-      const bool compute = bound_word(metrics) == "compute";
-      return roofline_text(metrics) + (!metrics.roofline_time ? "" : compute ? " c" : " m");
+      const std::string bound = text_of(predicted_bound_cell(metrics));
+      return predicted_text(metrics) + (metrics.predicted_time ? " " + bound.substr(0, 1) : "");
     });
   }
 
@@ -132,23 +136,25 @@ struct Comparison {
         {words("", 24), [&](std::size_t i) { return rows[i].name; }},
         {words("Type", 10).or_not().quiet(), [&](std::size_t i) { return rows[i].type; }}};
     Section section =
-        titled_section(fmt::format("Top {} of {} layers by roofline", order.size(), rows.size()),
+        titled_section(fmt::format("Top {} of {} layers by predicted time", order.size(), rows.size()),
                        table_of(columns += time_columns<LayerRow>(&Profile::layers), order));
-    section.remarks.push_back("c compute-bound   m memory-bound");
+    section.remarks.push_back("c compute-bound   m memory-bound   h host-bound");
     return section;
   }
 };
 
 void write_comparison(JsonWriter& json, Profiles profiles, const AffinityComparison& found) {
-  Columns<TypeRow> types{{"type", &TypeRow::type},
-                         {"ops", [](const TypeRow& row) { return row.metrics.ops; }}};
-  types += through<TypeRow>(&TypeRow::metrics, roofline_columns());
-  Columns<LayerRow> layers{{"name", &LayerRow::name}, {"type", &LayerRow::type}};
-  layers += through<LayerRow>(&LayerRow::metrics, roofline_columns());
   begin_report(json, *profiles.front().graph);
   json.field("best", profiles[found.best].roofline.device->id);
   json.list("findings", found.findings);
   const auto write_profile = [&](const Profile& profile) {
+    Columns<Metrics> metrics = predicted_columns(profile);
+    metrics += roofline_columns();
+    Columns<TypeRow> types{{"type", &TypeRow::type},
+                           {"ops", [](const TypeRow& row) { return row.metrics.ops; }}};
+    types += through<TypeRow>(&TypeRow::metrics, metrics);
+    Columns<LayerRow> layers{{"name", &LayerRow::name}, {"type", &LayerRow::type}};
+    layers += through<LayerRow>(&LayerRow::metrics, metrics);
     write_hardware(json, profile);
     json.objects("types", types_by_roofline(profile),
                  [&](const TypeRow* row) { write_fields(json, types, *row); });
@@ -157,7 +163,7 @@ void write_comparison(JsonWriter& json, Profiles profiles, const AffinityCompari
   json.objects("devices", profiles, write_profile, JsonLayout::kLines);
 }
 
-// A row per layer, two columns per device.
+// A row per layer, some columns per device.
 Table layer_rows(Profiles profiles) {
   const Profile& first = profiles.front();
   Columns<LayerRow> columns{
@@ -166,12 +172,16 @@ Table layer_rows(Profiles profiles) {
       {"module", [&](const LayerRow& row) { return first.graph->path(first.graph->modules[row.module]); }},
       {"flops", [](const LayerRow& row) { return row.metrics.flops; }},
       {"memory_bytes", [](const LayerRow& row) { return row.metrics.memory_bytes(); }}};
-  for (const Profile& profile : profiles)
+  for (const Profile& profile : profiles) {
+    const std::string before = profile.roofline.device->id + ".";
+    Columns<Metrics> metrics = predicted_columns(profile, before);
+    metrics += roofline_columns(before);
     columns += through<LayerRow>(
         [&](const LayerRow& row) -> const Metrics& {
           return profile.layers()[index_in(first.layers(), row)].metrics;
         },
-        roofline_columns(profile.roofline.device->id + "."));
+        metrics);
+  }
   return table_of(columns, first.layers(), In::kCsv);
 }
 

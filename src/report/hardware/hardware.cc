@@ -8,6 +8,7 @@
 #include <array>
 
 #include "base/text.h"
+#include "report/predict/predict.h"
 
 namespace opscope {
 namespace {
@@ -223,11 +224,18 @@ Section hardware_section(const Profile& profile) {
   if (device.launch_overhead)
     section.add("  launches", format_time(roofline.launch_seconds() * static_cast<double>(roofline.kernels)),
                 fmt::format("{} kernel launches, {} each", roofline.kernels, device.launch_overhead->text));
+  if (is_predicted(profile)) {
+    section.add("Predicted", predicted_text(profile.totals),
+                predicted_range_text(profile, profile.totals) + "; " + prediction_limits_text(profile.predicted));
+    section.add("  known from", "", prediction_sources_text(profile.predicted));
+  }
   section.add("Memory",
               {device.memory_size ? device.memory_size->text : "-",
                found.fits == false ? Style::kWarning : Style::kStrong},
               fits_text(profile));
   for (const std::string& finding : found.findings) section.remarks.push_back("- " + finding);
+  if (is_predicted(profile))
+    for (const std::string& note : prediction_notes(profile.predicted)) section.remarks.push_back("- " + note);
   if (!device.note.empty()) section.remarks.push_back("- of this device: " + device.note);
   return section;
 }
@@ -257,6 +265,7 @@ void write_hardware(JsonWriter& json, const Profile& profile) {
     const auto& memory = roofline.device->memory_size;
     json.field("memory_bytes", memory ? std::optional(memory->value) : std::nullopt);
     json.field("fits", found.fits);
+    if (is_predicted(profile)) write_prediction(json, profile);
     json.list("findings", found.findings);
   });
 }

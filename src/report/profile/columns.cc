@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "report/hardware/hardware.h"
+#include "report/predict/predict.h"
 #include "report/profile/sections.h"
 #include "report/times/times.h"
 
@@ -37,8 +38,13 @@ constexpr ShownColumn kShown[] = {
     {"of_roof", "Of roof", [](P, M m) { return Cell(share_text(m.roofline_seconds() / m.time_seconds())); }},
     {"roofline_seconds", "Roofline", [](P, M m) { return Cell(roofline_text(m)); }},
     {"bound", "Bound", [](P, M m) { return bound_cell(m); }},
+    {"predicted_seconds", "Predicted", [](P, M m) { return Cell(predicted_text(m)); }},
+    {"predicted_range", "p10 to p90", [](P p, M m) { return Cell(predicted_range_text(p, m), Style::kQuiet); }},
+    {"predicted_bound", "Bound", [](P, M m) { return predicted_bound_cell(m); }},
     {"memory_bytes%", "% Bytes",
      [](P p, M m) { return share_cell(m.memory_bytes(), p.totals.memory_bytes()); }},
+    {"predicted_seconds%", "% Time",
+     [](P p, M m) { return share_cell(m.predicted_time, p.totals.predicted_time); }},
     {"roofline_seconds%", "% Roof",
      [](P p, M m) { return share_cell(m.roofline_time, p.totals.roofline_time); }},
 };
@@ -46,7 +52,7 @@ constexpr ShownColumn kShown[] = {
 ColumnOf<Metrics> shown_column(const Profile& profile, std::string_view name) {
   const auto found = std::ranges::find(kShown, name, &ShownColumn::name);
   if (found != std::end(kShown)) {
-    Column column = name == "bound" ? words("Bound") : number(std::string(found->title));
+    Column column = name.ends_with("bound") ? words("Bound") : number(std::string(found->title));
     return {keyed(std::string(name), column),
             [&profile, cell = found->cell](M m) { return cell(profile, m); }};
   }
@@ -114,6 +120,7 @@ Columns<Metrics> metric_columns(const Profile& profile) {
   Columns<Metrics> columns = cost_columns();
   columns += cost_columns("confidence");
   columns += time_columns(profile);
+  columns += predicted_columns(profile);
   return has_device(profile) ? columns += roofline_columns() : columns;
 }
 

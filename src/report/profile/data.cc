@@ -7,6 +7,7 @@
 #include "report/fuse/report.h"
 #include "report/hardware/hardware.h"
 #include "report/memory/report.h"
+#include "report/predict/predict.h"
 #include "report/times/times.h"
 
 namespace opscope {
@@ -61,8 +62,9 @@ Columns<LayerRow> layer_columns(const Profile& profile, const OpTimes* times) {
   columns += parameter_columns<LayerRow>();
   columns += through<LayerRow>(&LayerRow::metrics, cost_columns());
   const auto output = [&graph](Row row) { return shape_cell(graph, row.output); };
-  const auto rooflines =
-      through<LayerRow>(&LayerRow::metrics, has_device(profile) ? roofline_columns() : Columns<Metrics>());
+  Columns<Metrics> on_device = predicted_columns(profile);
+  if (has_device(profile)) on_device += roofline_columns();
+  const auto rooflines = through<LayerRow>(&LayerRow::metrics, on_device);
   columns += {{in_csv("bottleneck"), &LayerRow::bottleneck},
               {"confidence", [](Row row) { return name(row.metrics.confidence); }},
               {in_csv("output_shape"), output}};
@@ -82,7 +84,7 @@ struct ProfileWriter {
   const Profile& profile;
   const Graph& graph = *profile.graph;
   const Columns<Metrics> metric_fields = metric_columns(profile), time_fields = time_columns(profile),
-                         roofline_fields = roofline_columns();
+                         roofline_fields = roofline_columns(), predicted_fields = predicted_columns(profile);
   std::optional<OpTimes> measured{};  // where it was
   std::vector<ValueId> inputs{};      // of an op
 
@@ -260,6 +262,10 @@ struct ProfileWriter {
     if (has_device(profile)) {
       write_fields(json, roofline_fields, own);
       json.field("limit", name(profile.roofline.limits[id]));  // which may be its launch
+    }
+    if (is_predicted(profile)) {
+      write_fields(json, predicted_fields, own);
+      json.field("predicted_from", name(profile.predicted.ops[id].source));
     }
     inputs.clear();
     each_read(graph, op, [&](ValueId value) { inputs.push_back(value); });

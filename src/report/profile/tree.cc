@@ -98,7 +98,7 @@ Columns<ShownLine> columns(const Profile& profile, const TextOptions& options,
   const Graph& graph = *profile.graph;
   const bool measured = is_measured(profile), device = has_device(profile);
   Column params = number("Params");
-  params.optional = measured;
+  params.optional = measured || options.predicted;
   Columns<ShownLine> result{
       {words("Module", 24),
        [](Row line) { return Cell(label(line.item, line.row), line.style, line.guides); }},
@@ -113,12 +113,17 @@ Columns<ShownLine> columns(const Profile& profile, const TextOptions& options,
   if (options.show_shapes)
     result += {{words("Output", 10),
                 [&](Row line) { return line.item.is_module ? outputs_cell(graph, line.row) : Cell(""); }}};
+  if (options.predicted)
+    return result += through<ShownLine>(
+               &ShownLine::metrics,
+               shown_columns(profile, "predicted_seconds predicted_seconds% predicted_range? flops memory_bytes? "
+                                      "predicted_bound"));
   if (!measured) {
     const bool wide = options.width >= kWideTerminal;
     std::string names = device ? "macs? " : "macs ";
     names += wide ? "flops flops% memory_bytes memory_bytes% arithmetic_intensity"
                   : "flops memory_bytes arithmetic_intensity";
-    names += device ? " roofline_seconds bound" : "";
+    names += device ? " roofline_seconds? predicted_seconds bound" : "";
     return result += through<ShownLine>(&ShownLine::metrics, shown_columns(profile, names));
   }
   return result += timed_columns<ShownLine>(profile, &ShownLine::metrics, &ShownLine::time,

@@ -200,7 +200,7 @@ std::vector<const Metric*> sweep_metrics_from(const std::string& where, std::str
   for (const Metric* each : asked) {
     const bool is_time = each->key == "time_seconds";
     const Metric& metric =
-        is_time ? metric_at("roofline_seconds") : metric_named(each->key, where, kSweepNeeds);
+        is_time ? metric_at("predicted_seconds") : metric_named(each->key, where, kSweepNeeds);
     if (std::ranges::find(metrics, &metric) == metrics.end()) metrics.push_back(&metric);
   }
   return metrics;
@@ -213,7 +213,7 @@ std::vector<const Metric*> usual_sweep_metrics(const SweepResult& result) {
       result.points, [](const SweepPoint& point) { return bool(point.figures.attention_flops); });
   if (attends) metrics.push_back(&metric_at("attention_share"));
   metrics.push_back(&metric_at("peak_memory_bytes"));
-  if (result.options.profile.hardware) metrics.push_back(&metric_at("roofline_seconds"));
+  if (result.options.profile.hardware) metrics.push_back(&metric_at("predicted_seconds"));
   return metrics;
 }
 
