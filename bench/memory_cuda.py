@@ -165,9 +165,8 @@ def limits() -> Iterator[Row]:
 _OPTIMIZERS = {"sgd": "sgd", "sgdm": "sgd-momentum", "adamw": "adamw", "adamwfused": "adamw:fused", "adamwloop": "adamw:loop", "adafactor": "adafactor"}
 
 
-def predicted(name: str, run: str) -> Row:
-    import opscope
-
+def captured_as(made: Callable[[str, str], tuple[Any, Any]], name: str, run: str) -> tuple[Any, Any, dict[str, Any]]:
+    """The model, what it is called with and opscope's options, for a graph of that run on a GPU."""
     kind, numbers, *words = run.split("-")
     try:
         with torch.device("meta"):
@@ -182,6 +181,13 @@ def predicted(name: str, run: str) -> Row:
         batch = min(given["input_ids"].shape[0], MOST_SEQUENCES)
         options |= {"phase": "decode", "past_len": PAST_TOKENS, "batch": batch, "kv_cache": words[0]}
         given, model.config.use_cache = None, True
+    return model, given, options
+
+
+def predicted(name: str, run: str) -> Row:
+    import opscope
+
+    model, given, options = captured_as(made, name, run)
     memory = json.loads(opscope.profile(model, given, **options).to_json())["memory"]
     kept = ("peak_memory_bytes", "library_workspace", "allocator", "needed_bytes")
     return {"model": name, "run": run} | {key: memory[key] for key in kept}

@@ -2,12 +2,15 @@
 
     python bench/predict.py measure --to bench/h200_times.jsonl [--models resnet50,unet-odd] [--budget 480] [--date 2026-01-31]
     python bench/predict.py measure --to build/cpu.jsonl --device cpu --patience 0
+    python bench/predict.py capture --to build/predict_graphs   # without a GPU; with the package installed
     python bench/predict.py list
 
 `measure` needs torch, torchvision and transformers, and no opscope. A row has the eager time (wall clock around one
 synchronised run, median of several) and the device's own time: replays of a CUDA graph of the very ops that eager runs, or,
 where a run synchronises or cannot be captured, the sum of its kernels, which torch.profiler takes in a process of its own
 after all eager times are taken. Rows are written as they come; a second call goes on with what is missing.
+
+`capture` keeps the graph of each run as a file, so that predicting it again builds no model.
 """
 
 from __future__ import annotations
@@ -172,7 +175,7 @@ def _say(path: Path, runs: list[Key], seconds: float) -> None:
 
 def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["measure", "work", "list"])
+    parser.add_argument("what", choices=["measure", "work", "capture", "list"])
     parser.add_argument("--to", type=Path)
     parser.add_argument("--models", default="", help="names, separated by commas")
     parser.add_argument("--runs", default="", help="only these, such as forward-fp32")
@@ -192,6 +195,10 @@ def main(arguments: list[str]) -> None:
     names = [name for name in asked.models.split(",") if name]
     if asked.what == "list":
         return _list()
+    if asked.what == "capture":
+        from predict_graphs import capture
+
+        return capture(names, asked)
     measure(names, asked)
 
 
