@@ -22,6 +22,7 @@ import sys
 import threading
 import time
 import warnings
+import zlib
 from pathlib import Path
 from queue import Empty, Queue
 from typing import Any
@@ -29,8 +30,7 @@ from typing import Any
 Row = dict[str, Any]
 Key = tuple[str, str]
 HERE = Path(__file__).parent
-RUN_LIMIT = 45.0  # seconds of one run, all together; building it and the first import of its library with it
-START_LIMIT = 120.0  # of a worker, until its first word
+START_LIMIT = 150.0  # seconds of a worker, until its first word
 FOR_KERNELS = 0.12  # of the budget is kept for those that have no graph
 
 
@@ -83,7 +83,7 @@ class Sitting:
 
     def _one_worker(self, stage: str, runs: list[Key], end: float) -> list[Key]:
         options = self.options
-        command = [sys.executable, __file__, "work", "--stage", stage, "--device", options.device, "--patience", str(options.patience), "--date", options.date]
+        command = [sys.executable, __file__, "work", "--stage", stage, "--device", options.device, "--patience", str(options.patience), "--date", options.date, "--limit", str(options.limit)]
         worker = subprocess.Popen([*command, "--budget", str(end - time.monotonic())], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         assert worker.stdin is not None
         worker.stdin.write(json.dumps(runs))
@@ -93,7 +93,7 @@ class Sitting:
         half = False  # its eager time is known
         while True:
             try:
-                line = words.get(timeout=RUN_LIMIT * 1.5 if at else START_LIMIT)
+                line = words.get(timeout=options.limit * 1.5 if at else START_LIMIT)
             except Empty:
                 worker.kill()
                 self._lost(stage, at, half, "it hangs")
@@ -142,7 +142,8 @@ def _lines(worker: subprocess.Popen[str]) -> Queue[str | None]:
 def measure(names: list[str], options: argparse.Namespace) -> None:
     from predict_cases import CASES, all_runs
 
-    runs = [key for key in all_runs(names or list(CASES)) if not options.runs or key[1] in options.runs.split(",")]
+    mixed = sorted(names or CASES, key=lambda name: zlib.crc32(name.encode()))  # so that a cut-off sitting has some of each kind
+    runs = [key for key in all_runs(mixed) if not options.runs or key[1] in options.runs.split(",")]
     sitting = Sitting(options.to, options)
     begun = time.monotonic()
     on_gpu = options.device == "cuda"
@@ -156,9 +157,12 @@ def measure(names: list[str], options: argparse.Namespace) -> None:
 
 
 def _tidy(path: Path) -> None:
-    """One line for each run, facts first."""
-    rows = rows_of(path)
-    text = "".join(json.dumps(row) + "\n" for row in sorted(rows, key=lambda row: "facts" not in row))
+    """One line for each run, in the order of the cases; facts first."""
+    from predict_cases import CASES, all_runs
+
+    place = {key: at for at, key in enumerate(all_runs(CASES))}
+    rows = sorted(rows_of(path), key=lambda row: -1 if "facts" in row else place.get((row["model"], row["run"]), len(place)))
+    text = "".join(json.dumps(row) + "\n" for row in rows)
     new = path.with_suffix(".new")
     new.write_text(text)
     new.replace(path)
@@ -181,7 +185,8 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--runs", default="", help="only these, such as forward-fp32")
     parser.add_argument("--device", default="cuda", choices=["cuda", "cpu"])
     parser.add_argument("--budget", type=float, default=480.0, help="seconds, the start of the processes with it")
-    parser.add_argument("--patience", type=float, default=0.6, help="seconds of eager runs per row; 0: one run after one")
+    parser.add_argument("--patience", type=float, default=0.5, help="seconds of eager runs per row; 0: one run after one")
+    parser.add_argument("--limit", type=float, default=30.0, help="seconds of one run, building it with it")
     parser.add_argument("--date", default="", help="of the sitting, for its row of facts")
     parser.add_argument("--again", action="store_true", help="those that failed too")
     parser.add_argument("--kernels", action="store_true", help="the kernels' sum of every run, beside its graph")

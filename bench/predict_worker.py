@@ -9,7 +9,9 @@ from __future__ import annotations
 import argparse
 import contextlib
 import gc
+import importlib
 import json
+import os
 import platform
 import signal
 import statistics
@@ -26,10 +28,10 @@ from torch.utils._python_dispatch import TorchDispatchMode
 sys.path.insert(0, str(Path(__file__).parent))
 from memory_cases import PAST_TOKENS  # noqa: E402
 from memory_cuda import Run  # noqa: E402
-from predict import RUN_LIMIT, Key, Row  # noqa: E402
+from predict import Key, Row  # noqa: E402
 from predict_cases import CASES, kind_of, made  # noqa: E402
 
-REPLAYED = 0.5  # seconds of graph replays for each second of eager runs
+REPLAYED = 0.4  # seconds of graph replays for each second of eager runs
 
 
 class BrokenError(Exception):
@@ -62,7 +64,7 @@ class Timed(Run):
 
 def eager(run: Timed, patience: float) -> Row:
     warm_up = [_seconds(run) for _ in range(3 if patience else 1)]
-    while patience and sum(warm_up[1:]) < patience / 4 and len(warm_up) < 12:
+    while patience and sum(warm_up[1:]) < patience / 5 and len(warm_up) < 12:
         warm_up.append(_seconds(run))
     count = round(min(max(patience / min(warm_up), 7), 200)) if patience else 1
     taken = sorted(_seconds(run) for _ in range(count))
@@ -166,7 +168,6 @@ def _not_told_of_capture() -> Iterator[None]:
 
 def _captured(run: Callable[[], Any], side: torch.cuda.Stream) -> tuple[torch.cuda.CUDAGraph, Any]:
     graph = torch.cuda.CUDAGraph()
-    gc.collect()
     torch.cuda.synchronize()
     try:
         with torch.cuda.graph(graph, stream=side):
@@ -207,7 +208,7 @@ def kernels(run: Timed, patience: float) -> Row:
     for _ in range(3):
         run.again()
         torch.cuda.synchronize()
-        with profile(activities=[ProfilerActivity.CUDA], acc_events=False) as profiler:
+        with profile(activities=[ProfilerActivity.CUDA]) as profiler:
             run()
             torch.cuda.synchronize()
         spans = [(e.start_ns(), e.start_ns() + e.duration_ns()) for e in profiler.profiler.kineto_results.events() if _on_device(e)]
@@ -219,11 +220,14 @@ def kernels(run: Timed, patience: float) -> Row:
     return {"kernel_seconds": taken, "kernel_spread": (max(sums) - min(sums)) / taken, "kernels": counts[-1]}
 
 
-_ANNOTATIONS = ("Optimizer.", "ProfilerStep", "## ")
+_ANNOTATIONS = ("Optimizer.", "ProfilerStep", "## ")  # a device's line of a trace has these too
+_WORK = ("kernel", "gpu_memcpy", "gpu_memset")
 
 
 def _on_device(event: Any) -> bool:
-    return event.device_type() == torch.autograd.DeviceType.CUDA and not event.name().startswith(_ANNOTATIONS)
+    if event.device_type() != torch.autograd.DeviceType.CUDA or event.name().startswith(_ANNOTATIONS):
+        return False
+    return not hasattr(event, "activity_type") or event.activity_type() in _WORK
 
 
 def _covered(spans: list[tuple[int, int]]) -> int:
@@ -241,8 +245,7 @@ def _covered(spans: list[tuple[int, int]]) -> int:
 def work(runs: list[Key], options: argparse.Namespace) -> None:
     end = time.monotonic() + options.budget
     signal.signal(signal.SIGALRM, _too_long)
-    _torchvision_ready()
-    torch.set_num_threads(min(torch.get_num_threads(), 16))
+    _libraries()
     if options.stage == "times":
         _say("row", {"facts": facts(options)})
     side = torch.cuda.Stream() if options.device == "cuda" else None
@@ -257,7 +260,7 @@ def work(runs: list[Key], options: argparse.Namespace) -> None:
 
 def _row(name: str, run: str, options: argparse.Namespace, side: Any) -> Row:
     row: Row = {"model": name, "run": run}
-    signal.setitimer(signal.ITIMER_REAL, RUN_LIMIT)
+    signal.setitimer(signal.ITIMER_REAL, options.limit)
     torch.manual_seed(0)
     begun = time.perf_counter()
     broken = False
@@ -304,13 +307,11 @@ def _clean(device: str) -> None:
 
 def _leave() -> None:
     """Without the destructors of a device in an unknown state."""
-    import os
-
     os._exit(3)
 
 
 def _too_long(*_: Any) -> None:
-    raise TimeoutError(f"more than {RUN_LIMIT:.0f} s")
+    raise TimeoutError("it takes too long")
 
 
 def _say(word: str, what: Any) -> None:
@@ -321,14 +322,17 @@ def _short(problem: Exception) -> str:
     return " ".join(str(problem).split())[:200]
 
 
-def _torchvision_ready() -> None:
-    """torchvision's native library may be of another torch than the one here; opscope, if it is here, fills in."""
+def _libraries() -> None:
+    """Before the first run's time begins. torchvision may be of another torch than the one here: opscope, if here, fills in."""
     try:
         from opscope.engine import torchvision_ops
 
         torchvision_ops.prepare()
     except ImportError:
         pass
+    for name in ("torchvision.models", "transformers"):
+        with contextlib.suppress(Exception):  # the runs that need it will say so
+            importlib.import_module(name)
 
 
 # --- facts of a sitting
@@ -375,9 +379,4 @@ def _cpu() -> str:
 
 
 def _version(package: str) -> str:
-    from importlib import metadata
-
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return ""
+    return str(getattr(sys.modules.get(package), "__version__", ""))
