@@ -122,6 +122,7 @@ class Dlrm(nn.Module):
         self.tables = nn.ModuleList(nn.EmbeddingBag(rows + 97 * table, width, mode="sum") for table in range(tables))
         self.bottom = mlp(dense, *bottom, width)
         self.top = mlp(width + (tables + 1) * tables // 2, *top, 1)
+        self.pairs: Tensor
         self.register_buffer("pairs", torch.tril_indices(tables + 1, tables + 1, -1), persistent=False)
 
     def forward(self, dense: Tensor, sparse: Tensor) -> Tensor:

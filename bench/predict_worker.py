@@ -47,13 +47,14 @@ class Timed(Run):
         super().__init__(model.to(device), inputs, run, device)
         if self.kind == "decode":
             self.fill_cache()
-            self.kept = [(layer.keys, layer.values) for layer in self.inputs["past_key_values"].layers]
+            self.layers: list[Any] = self.inputs["past_key_values"].layers  # type: ignore[attr-defined]
+            self.kept = [(layer.keys, layer.values) for layer in self.layers]
 
     def again(self) -> None:
         """Whatever the last run changed and the next would find: not timed."""
         if self.kind != "decode":
             return
-        for layer, (keys, values) in zip(self.inputs["past_key_values"].layers, self.kept, strict=True):
+        for layer, (keys, values) in zip(self.layers, self.kept, strict=True):
             layer.keys, layer.values = keys, values
             if hasattr(layer, "cumulative_length") and self.cache_kind == "static":
                 layer.cumulative_length.fill_(PAST_TOKENS)
@@ -98,7 +99,7 @@ class Ops(TorchDispatchMode):
     """Which ops run, on which shapes, and what scalars the host reads. Given answers, it reads those and not the device."""
 
     def __init__(self, answers: list[Any] | None = None) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.seen: list[str] = []
         self.scalars: list[Any] = []
         self.answers = None if answers is None else iter(answers)
@@ -114,7 +115,8 @@ class Ops(TorchDispatchMode):
 
 def ops_of(run: Timed, answers: list[Any] | None = None) -> Ops:
     run.again()
-    with Ops(answers) as ops:
+    ops = Ops(answers)
+    with ops:
         run()
     return ops
 
@@ -186,7 +188,7 @@ def _replays(graph: torch.cuda.CUDAGraph, patience: float) -> Row:
             graph.replay()
         end.record()
         end.synchronize()
-        return begin.elapsed_time(end) * 1e-3 / count
+        return float(begin.elapsed_time(end)) * 1e-3 / count
 
     first = seconds(2)
     each = max(1, round(patience * REPLAYED / 9 / max(first, 1e-6)))
