@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -44,7 +45,14 @@ def rows_of(path: Path) -> list[Row]:
         row = json.loads(line)
         key = (row.get("model", ""), row.get("run", f"facts {len(found)}"))
         found[key] = found.get(key, {}) | row
-    return list(found.values())
+    return [_with_device(row) for row in found.values()]
+
+
+def _with_device(row: Row) -> Row:
+    """The kernels' sum is the device time where there is no graph's."""
+    if "kernel_seconds" not in row or "device_seconds" in row:
+        return row
+    return row | {"device_seconds": row["kernel_seconds"], "device_by": "kernels", "device_spread": row["kernel_spread"]}
 
 
 def _missing(rows: list[Row], runs: list[Key], again: bool) -> list[Key]:
@@ -52,10 +60,11 @@ def _missing(rows: list[Row], runs: list[Key], again: bool) -> list[Key]:
     return [key for key in runs if key not in done]
 
 
-def _without_device(rows: list[Row], runs: list[Key]) -> list[Key]:
-    asked = set(runs)
-    keys = [(row["model"], row["run"]) for row in rows if "no_graph" in row and "device_seconds" not in row and "device_error" not in row]
-    return [key for key in keys if key in asked]
+def _without_kernels(rows: list[Row], runs: list[Key], every: bool) -> list[Key]:
+    """Those that have no graph; with `every`, the others too."""
+    left = [row for row in rows if "eager_seconds" in row and "kernel_seconds" not in row and "device_error" not in row]
+    keys = {(row["model"], row["run"]) for row in left if every or "device_seconds" not in row}
+    return [key for key in runs if key in keys]
 
 
 # --- the parent: workers one after another, none of which can stop the rest
@@ -84,7 +93,9 @@ class Sitting:
     def _one_worker(self, stage: str, runs: list[Key], end: float) -> list[Key]:
         options = self.options
         command = [sys.executable, __file__, "work", "--stage", stage, "--device", options.device, "--patience", str(options.patience), "--date", options.date, "--limit", str(options.limit)]
-        worker = subprocess.Popen([*command, "--budget", str(end - time.monotonic())], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        command += ["--budget", str(end - time.monotonic())]
+        offline = os.environ | {"HF_HUB_OFFLINE": "1"}  # transformers would ask the network for kernels
+        worker = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=offline)
         assert worker.stdin is not None
         worker.stdin.write(json.dumps(runs))
         worker.stdin.close()
@@ -149,8 +160,7 @@ def measure(names: list[str], options: argparse.Namespace) -> None:
     on_gpu = options.device == "cuda"
     sitting.work("times", _missing(rows_of(options.to), runs, options.again), sitting.end - (FOR_KERNELS * options.budget if on_gpu else 0.0))
     if on_gpu:
-        rest = runs if options.kernels else _without_device(rows_of(options.to), runs)
-        sitting.work("kernels", rest, sitting.end)
+        sitting.work("kernels", _without_kernels(rows_of(options.to), runs, options.kernels), sitting.end)
     sitting.file.close()
     _tidy(options.to)
     _say(options.to, runs, time.monotonic() - begun)

@@ -201,7 +201,7 @@ def _replays(graph: torch.cuda.CUDAGraph, patience: float) -> Row:
 # --- kernels
 
 
-def kernels(run: Timed, patience: float) -> Row:
+def kernels(run: Timed) -> Row:
     from torch.profiler import ProfilerActivity, profile
 
     for _ in range(3):
@@ -269,7 +269,7 @@ def _row(name: str, run: str, options: argparse.Namespace, side: Any) -> Row:
     try:
         timed = Timed(name, run, options.device)
         if options.stage == "kernels":
-            row |= _by_kernels(timed, options.patience)
+            row |= kernels(timed)
         else:
             row |= {"kind": kind_of(name), "inputs": CASES[name][1]} | eager(timed, options.patience)
             if options.device == "cuda":
@@ -280,7 +280,8 @@ def _row(name: str, run: str, options: argparse.Namespace, side: Any) -> Row:
     except BrokenError as problem:
         row["no_graph"], broken = str(problem), True
     except Exception as problem:
-        row["error" if "eager_seconds" not in row and options.stage == "times" else "device_error"] = f"{type(problem).__name__}: {_short(problem)}"
+        what = "device_error" if options.stage == "kernels" else "no_graph" if "eager_seconds" in row else "error"
+        row[what] = f"{type(problem).__name__}: {_short(problem)}"
         broken = "CUDA error" in str(problem)
     signal.setitimer(signal.ITIMER_REAL, 0)
     timed = None  # type: ignore[assignment]
@@ -291,13 +292,6 @@ def _row(name: str, run: str, options: argparse.Namespace, side: Any) -> Row:
         _leave()
     _clean(options.device)
     return row
-
-
-def _by_kernels(timed: Timed, patience: float) -> Row:
-    found = kernels(timed, patience)
-    if timed.kind:
-        found |= {"device_seconds": found["kernel_seconds"], "device_by": "kernels"}
-    return found
 
 
 def _clean(device: str) -> None:
