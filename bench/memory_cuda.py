@@ -50,10 +50,10 @@ def _clean() -> None:
 class Run:
     """One run of a model on the GPU, as often as it is called."""
 
-    def __init__(self, model: Any, inputs: Any, run: str) -> None:
+    def __init__(self, model: Any, inputs: Any, run: str, device: str = "cuda") -> None:
         self.kind, numbers, *words = run.split("-")
-        self.model = model
-        self.inputs = tensors(inputs, numbers, "cuda")
+        self.model, self.device = model, device
+        self.inputs = tensors(inputs, numbers, device)
         self.optimizer: torch.optim.Optimizer | None = None
         self.outputs: Any = None
         if self.kind == "training":
@@ -67,13 +67,13 @@ class Run:
         if self.optimizer is not None:
             self.optimizer.zero_grad()
         if self.kind == "decode":
-            self._fill_cache()
+            self.fill_cache()
         gc.collect()
         torch.cuda.synchronize()
         torch.cuda.empty_cache()
         torch.cuda.reset_peak_memory_stats()
 
-    def _fill_cache(self) -> None:
+    def fill_cache(self) -> None:
         from transformers import DynamicCache, StaticCache
 
         config = self.model.config
@@ -87,8 +87,8 @@ class Run:
         self.inputs = {**self._tokens(1, PAST_TOKENS + 1), "past_key_values": cache, "use_cache": True}
 
     def _tokens(self, new: int, all: int) -> dict[str, Any]:
-        ids = torch.randint(0, 1000, (self.sequences, new), device="cuda")
-        return {"input_ids": ids, "attention_mask": torch.ones(self.sequences, all, dtype=torch.int64, device="cuda")}
+        ids = torch.randint(0, 1000, (self.sequences, new), device=self.device)
+        return {"input_ids": ids, "attention_mask": torch.ones(self.sequences, all, dtype=torch.int64, device=self.device)}
 
     def __call__(self) -> None:
         if self.optimizer is None:
@@ -168,9 +168,8 @@ def limits() -> Iterator[Row]:
 _OPTIMIZERS = {"sgd": "sgd", "sgdm": "sgd-momentum", "adamw": "adamw", "adamwfused": "adamw:fused", "adamwloop": "adamw:loop", "adafactor": "adafactor"}
 
 
-def predicted(name: str, run: str) -> Row:
-    import opscope
-
+def captured_as(made: Callable[[str, str], tuple[Any, Any]], name: str, run: str) -> tuple[Any, Any, dict[str, Any]]:
+    """The model, what it is called with and opscope's options, for a graph of that run on a GPU."""
     kind, numbers, *words = run.split("-")
     try:
         with torch.device("meta"):
@@ -185,6 +184,13 @@ def predicted(name: str, run: str) -> Row:
         batch = min(given["input_ids"].shape[0], MOST_SEQUENCES)
         options |= {"phase": "decode", "past_len": PAST_TOKENS, "batch": batch, "kv_cache": words[0]}
         given, model.config.use_cache = None, True
+    return model, given, options
+
+
+def predicted(name: str, run: str) -> Row:
+    import opscope
+
+    model, given, options = captured_as(made, name, run)
     memory = json.loads(opscope.profile(model, given, **options).to_json())["memory"]
     kept = ("peak_memory_bytes", "library_workspace", "allocator", "needed_bytes")
     return {"model": name, "run": run} | {key: memory[key] for key in kept}
