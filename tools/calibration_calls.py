@@ -497,7 +497,7 @@ def candidates(to: Path, seconds: float) -> None:
 
 def cover(features: list[dict[str, Any]]) -> Iterator[int]:
     """All of them, each the one farthest from those before it: sizes in doublings, another op or kind a few more."""
-    sizes = np.zeros((len(features), 8), np.float32)
+    sizes = np.zeros((len(features), 16), np.float32)
     for row, each in zip(sizes, features, strict=True):
         row[: len(each["sizes"])] = each["sizes"]
     ops = np.unique([each["op"] + each["dtype"] for each in features], return_inverse=True)[1]

@@ -12,6 +12,8 @@
 
 #include "analyse/profile/rollup.h"
 #include "base/text.h"
+#include "hardware/predict/predictor.h"
+#include "hardware/predict/simulate.h"
 
 namespace opscope {
 

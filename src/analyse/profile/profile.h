@@ -12,7 +12,7 @@
 #include "base/text_blocks.h"
 #include "graph/graph.h"
 #include "hardware/device.h"
-#include "hardware/predict/simulate.h"
+#include "hardware/predict/predicted_run.h"
 #include "hardware/roofline.h"
 #include "metrics/metric.h"
 #include "partition/partition.h"

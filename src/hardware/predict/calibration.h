@@ -13,6 +13,7 @@
 
 #include "hardware/device.h"
 #include "hardware/predict/features.h"
+#include "hardware/predict/predicted_run.h"
 
 namespace opscope {
 
@@ -75,8 +76,6 @@ struct Calibration {
   std::string_view fact(std::string_view name) const;
   const FamilyRates* rates(Family family, DType dtype) const;
 };
-
-using CalibrationPointer = std::shared_ptr<const Calibration>;
 
 // Throws Error naming the line: no calibration, one of a later format, cut off, ...
 Calibration read_calibration(std::string_view text, const std::string& name);

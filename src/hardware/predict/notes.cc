@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "hardware/predict/simulate.h"
+#include "hardware/predict/predictor.h"
 
 namespace opscope {
 namespace {

@@ -12,21 +12,10 @@
 #include "hardware/predict/calibration.h"
 #include "hardware/predict/features.h"
 #include "hardware/predict/neighbours.h"
+#include "hardware/predict/predicted_run.h"
 #include "hardware/roofline.h"
 
 namespace opscope {
-
-// Where a time comes from, best first.
-enum class TimeSource : std::uint8_t {
-  kMeasured,      // this very call
-  kInterpolated,  // measured calls that are like it
-  kFamily,        // rates of its family
-  kBorrowed,      // rates of its family on a related device
-  kRoofline,      // the least that it can take
-  kUnknown,
-};
-inline constexpr std::size_t kTimeSources = 6;
-std::string_view name(TimeSource source);  // "measured", "interpolated", "family", "related device", ...
 
 struct PredictedOp {
   double seconds = 0;       // on the device; on a CPU that of the call
@@ -70,8 +59,6 @@ class Predictor {
   mutable std::array<FamilyOps, kFamilies> families_;
   std::vector<std::pair<std::uint64_t, double>> host_;  // by op: to call it
 };
-
-using PredictorPointer = std::shared_ptr<const Predictor>;
 
 // By the calibration that is given, else the one that opscope has of it, else that of the nearest related device.
 // Made once for each.

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "base/choices.h"
+#include "hardware/predict/predictor.h"
 
 namespace opscope {
 namespace {

@@ -7,6 +7,7 @@
 #include <ranges>
 
 #include "base/text.h"
+#include "hardware/predict/predictor.h"
 #include "report/hardware/hardware.h"
 
 namespace opscope {

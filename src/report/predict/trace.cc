@@ -1,5 +1,7 @@
 // A predicted run as a trace: laid out as a measured one is, by the same writer.
 #include "report/predict/predict.h"
+
+#include "hardware/predict/predictor.h"
 #include "report/times/times.h"
 
 namespace opscope {

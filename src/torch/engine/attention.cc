@@ -174,7 +174,6 @@ std::optional<at::Tensor> result_alone(const Call& call, const Attention& a, Ker
 }  // namespace
 
 bool run_attention(const Call& call) {
-  if (call.recording.eager || !call.recording.device.is_cuda()) return false;
   const Attention a = read(call);
   for (const auto* tensor : a.tensors())
     if (!tensor->defined() || tensor->layout() != at::kStrided || !c10::isFloatingType(tensor->scalar_type()))

@@ -50,7 +50,7 @@ std::optional<bool> decide(Recording& recording, const std::string& op, std::opt
 // does not.
 bool assume_value(const Call& call);
 
-// scaled_dot_product_attention as a CUDA device carries it out. False: another device's.
+// scaled_dot_product_attention. False: of tensors that no kernel takes.
 bool run_attention(const Call& call);
 
 // Ends a static capture: the op looks at data that is not there.

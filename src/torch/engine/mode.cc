@@ -33,12 +33,23 @@ bool through_autocast(const Call& call, c10::DispatchKeySet below) {
   const auto key = autocast_key(type);
   if (!at::autocast::is_autocast_enabled(type) || c10::impl::tls_is_dispatch_key_excluded(key)) return false;
   if (!call.info.autocast) call.info.autocast = call.op.hasKernelForDispatchKey(key);
+  // Autocast looks at the device: weights on meta would not be cast.
+  const auto on_device = [&](const at::Tensor& tensor) {
+    return tensor.is_meta() && !as_abstract(tensor) ? call.recording.abstract_of(tensor) : tensor;
+  };
   if (*call.info.autocast) {
-    // Autocast looks at the device: weights on meta would not be cast.
-    call.map_last(call.info.arguments, [&](const at::Tensor& tensor) {
-      return tensor.is_meta() && !as_abstract(tensor) ? call.recording.abstract_of(tensor) : tensor;
-    });
+    call.map_last(call.info.arguments, on_device);
     call.op.redispatchBoxed(below.add(key), &call.stack);
+    return true;
+  }
+  // A recurrent layer is one op there, and what it is given is cast before.
+  if (type == c10::DeviceType::CUDA && call.info.on_cuda && call.info.cost->category == Category::kRecurrent &&
+      !call.recording.eager) {
+    call.map_last(call.info.arguments, [&](const at::Tensor& tensor) {
+      return at::autocast::cached_cast(at::autocast::get_autocast_dtype(type), on_device(tensor), type);
+    });
+    const c10::impl::ExcludeDispatchKeyGuard cast(key);
+    call.op.callBoxed(&call.stack);
     return true;
   }
   if (call.info.composite && !is_cast_free(call.info)) {

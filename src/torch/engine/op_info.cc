@@ -31,7 +31,7 @@ std::unique_ptr<OpInfo> OpInfos::make(const c10::OperatorHandle& op) {
   info->facts = info->cost ? &facts_of(*info->cost) : &facts_of(name);
   info->shape = find_shape_rule(name, schema.overload_name());
   info->scratch = find_cuda_scratch(name);
-  info->is_attention = name == "aten::scaled_dot_product_attention";
+  info->on_cuda = find_cuda_route(name);
   info->composite = op.hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd);
   info->ignored = name.starts_with("profiler::") || name.starts_with("prim::");
   info->makes_sparse = name == "aten::_spdiags" || name.starts_with("aten::_sparse_coo_tensor_with_dims") ||

@@ -17,13 +17,18 @@
 
 namespace opscope::engine {
 
+struct Call;
+// Carries a call out as a CUDA device does; false: this call of it is no other there.
+using CudaRoute = bool (*)(const Call&);
+CudaRoute find_cuda_route(std::string_view op);
+
 struct OpInfo {
   TargetId target = 0;
   const OpRule* cost = nullptr;    // nullptr: not in the table
   const OpFacts* facts = nullptr;  // never nullptr: none of them where nothing is known
   ShapeRule shape = nullptr;
   CudaScratch scratch = nullptr;      // what its kernel on a CUDA device allocates for itself
-  bool is_attention = false;          // scaled_dot_product_attention
+  CudaRoute on_cuda = nullptr;        // how a CUDA device carries it out, where that is not as a CPU does
   bool composite = false;             // has a CompositeImplicitAutograd kernel
   bool ignored = false;               // bookkeeping that is no part of the model: profiler::*
   bool makes_sparse = false;          // of dense tensors: sparse_coo_tensor and its kin

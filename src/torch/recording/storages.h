@@ -24,6 +24,8 @@ class Storages {
  public:
   Storages(Graph& graph, c10::Device device, bool eager);
 
+  bool is_real() const { return eager_; }
+
   const c10::Device device;     // what abstract tensors show
   const std::uint64_t capture;  // what its tensors' identities name
   const std::shared_ptr<LifetimeLog> lifetimes = std::make_shared<LifetimeLog>();

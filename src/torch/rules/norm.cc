@@ -27,14 +27,41 @@ bool batch_norm(RuleCall& call) {
   return call.output(input->sizes(), input->scalar_type(), input->suggest_memory_format());
 }
 
+// Of means and deviations that are kept for the backward pass: a CUDA device has them in float32 for halves.
+at::ScalarType statistics_dtype(const RuleCall& call, const at::Tensor& input, const at::Tensor* weight) {
+  const auto dtype = weight ? weight->scalar_type() : input.scalar_type();
+  const bool half = dtype == at::kHalf || dtype == at::kBFloat16;
+  return half && call.device().is_cuda() ? at::kFloat : dtype;
+}
+
 bool native_batch_norm(RuleCall& call) {
   if (!batch_norm(call)) return false;
   const at::Tensor& input = call.at(0).toTensor();
   const std::int64_t channels = call.flag(5) ? input.size(1) : 0;
-  const at::Tensor* weight = call.tensor(1);
-  const auto dtype = weight ? weight->scalar_type() : input.scalar_type();
+  const auto dtype = statistics_dtype(call, input, call.tensor(1));
   call.output({channels}, dtype);
   return call.output({channels}, dtype);
+}
+
+// input, weight, bias, running_mean, running_var, training, factor, epsilon; its last result is a reserve that only
+// channels-last layouts have.
+bool cudnn_batch_norm(RuleCall& call) {
+  const at::Tensor *input = call.floats(0), *weight = call.tensor(1);
+  if (!input || !weight || input->dim() < 2) return false;
+  call.output(input->sizes(), input->scalar_type(), input->suggest_memory_format());
+  const std::int64_t channels = call.flag(5) ? input->size(1) : 0;
+  call.output({channels}, weight->scalar_type());
+  call.output({channels}, weight->scalar_type());
+  return call.output({0}, at::kByte);
+}
+
+// input, grad, weight, ...
+bool cudnn_batch_norm_backward(RuleCall& call) {
+  const at::Tensor *input = call.floats(0), *weight = call.tensor(2);
+  if (!input || !weight) return false;
+  call.output(input->sizes(), input->scalar_type(), input->suggest_memory_format());
+  call.output(weight->sizes(), weight->scalar_type());
+  return call.output(weight->sizes(), weight->scalar_type());
 }
 
 // The normalized shape is the input's tail, and the weights have it.
@@ -67,7 +94,7 @@ bool native_layer_norm(RuleCall& call) {
   const std::size_t kept = static_cast<std::size_t>(input.dim()) - call.ints(1).size();
   Sizes sizes = sizes_of(input);
   for (std::size_t i = kept; i < sizes.size(); ++i) sizes[i] = 1;
-  const auto dtype = weight ? weight->scalar_type() : input.scalar_type();
+  const auto dtype = statistics_dtype(call, input, weight);
   call.output(sizes, dtype);
   return call.output(sizes, dtype);
 }
@@ -177,6 +204,8 @@ constexpr ShapeRuleRow kNormRules[] = {
     {"aten::_weight_norm", "", weight_norm},
     {"aten::_weight_norm_interface", "", weight_norm_interface},
     {"aten::batch_norm", "", batch_norm},
+    {"aten::cudnn_batch_norm", "", cudnn_batch_norm},
+    {"aten::cudnn_batch_norm_backward", "", cudnn_batch_norm_backward},
     {"aten::group_norm", "", group_norm},
     {"aten::instance_norm", "", instance_norm},
     {"aten::layer_norm", "", layer_norm},

@@ -96,7 +96,58 @@ bool cell(RuleCall& call) {
   return valid_cell(call, hidden, kGates) && call.output(hidden->sizes(), hidden->scalar_type());
 }
 
+// What cuDNN keeps for the backward pass: so many numbers for each unit, step and layer, and between two layers what
+// goes from one to the next. Found on an H200, cuDNN 9.19.
+std::int64_t reserve_bytes(std::int64_t mode, std::int64_t layers, std::int64_t bytes_of_layer) {
+  constexpr std::int64_t kKept[] = {2, 2, 6, 7};  // relu, tanh, lstm, gru
+  return (kKept[mode] * layers - 1) * bytes_of_layer + 256;
+}
+
+// input, weight, weight_stride0, weight_buf, hx, cx, mode, hidden_size, proj_size, num_layers, batch_first, dropout,
+// train, bidirectional, batch_sizes, dropout_state. The weights lie in one piece of memory, as they do once a module
+// is on the device: none is made.
+bool cudnn_rnn(RuleCall& call) {
+  const at::Tensor *input = call.floats(0), *hidden = call.tensor(4);
+  const std::int64_t mode = call.integer(6);
+  if (!input || !hidden || input->dim() != 3 || mode < 0 || mode > 3 || !call.ints(14).empty()) return false;
+  const bool batch_first = call.flag(10);
+  const std::int64_t steps = input->size(batch_first ? 1 : 0), batch = input->size(batch_first ? 0 : 1);
+  const std::int64_t directions = call.flag(13) ? 2 : 1, width = hidden->size(2) * directions;
+  const auto dtype = input->scalar_type();
+  if (batch_first)
+    call.output({batch, steps, width}, {width, batch * width, 1}, dtype);
+  else
+    call.output({steps, batch, width}, dtype);
+  call.output(hidden->sizes(), dtype);
+  if (const at::Tensor* cell = call.tensor(5))
+    call.output(cell->sizes(), dtype);
+  else
+    call.push(at::Tensor());
+  const auto bytes = steps * batch * call.integer(7) * directions * static_cast<std::int64_t>(input->element_size());
+  call.output({call.flag(12) ? reserve_bytes(mode, call.integer(9), bytes) : 0}, at::kByte);
+  return call.push(at::Tensor());
+}
+
+// input, weight, ..., hx (4), cx (5), ..., output_mask (21)
+bool cudnn_rnn_backward(RuleCall& call) {
+  const at::Tensor *input = call.floats(0), *hidden = call.tensor(4), *cell = call.tensor(5);
+  if (!input || !hidden || !call.at(1).isTensorList()) return false;
+  const auto dtype = input->scalar_type();
+  call.output(input->sizes(), dtype);  // always made
+  call.gradient(21, 1, hidden->sizes(), dtype);
+  if (cell)
+    call.gradient(21, 2, cell->sizes(), dtype);
+  else
+    call.push(at::Tensor());
+  c10::List<at::Tensor> weights;
+  for (const at::Tensor& weight : call.at(1).toTensorVector())
+    weights.push_back(call.make(weight.sizes(), weight.strides(), weight.scalar_type()));
+  return call.push(weights);
+}
+
 constexpr ShapeRuleRow kRecurrentRules[] = {
+    {"aten::_cudnn_rnn", "", cudnn_rnn},
+    {"aten::_cudnn_rnn_backward", "", cudnn_rnn_backward},
     {"aten::gru", "input", recurrent<3>},
     {"aten::gru_cell", "", cell<3>},
     {"aten::lstm", "input", lstm},
