@@ -71,9 +71,9 @@ def fit(flops: np.ndarray, moved: np.ndarray, before: np.ndarray, seconds: np.nd
     return rates
 
 
-def quantile(values: np.ndarray, share: float, weights: np.ndarray) -> float:
+def quantile(values: np.ndarray, share: float, weights: np.ndarray | None = None) -> float:
     order = np.argsort(values)
-    below = np.cumsum(weights[order])
+    below = np.cumsum(np.ones(len(values)) if weights is None else weights[order])
     return float(values[order][min(np.searchsorted(below, share * below[-1]), len(values) - 1)])
 
 
@@ -88,8 +88,42 @@ def judged(family: Family, misses: np.ndarray, weights: np.ndarray) -> Family:
     )
 
 
+_SCALES = {"k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "u": 1e-6, "n": 1e-9}
+
+
+def quantity(text: str) -> float:
+    """Of "4.8 TB/s", "3.2 us" or a plain number."""
+    number, _, unit = text.partition(" ")
+    return float(number) * (1 if unit in ("s", "") else _SCALES.get(unit[0], 1))
+
+
+def read_families(root: pathlib.Path, device: str) -> list[Family]:
+    path = root / "data" / "calibrations" / f"{device}.toml"
+    if not path.exists():
+        return []
+    families = []
+    for name, dtypes in tomllib.loads(path.read_text())["families"].items():
+        for dtype, keys in dtypes.items():
+            figures = {key: quantity(str(value)) for key, value in keys.items() if key not in ("points", "source", "reach", "noise")}
+            families.append(Family(name, dtype, **figures, points=keys["points"], source=keys.get("source", "")))
+    return families
+
+
 def device_file(root: pathlib.Path, device: str) -> dict:
     return tomllib.loads((root / "data" / "hardware" / f"{device}.toml").read_text())
+
+
+def element_bytes(dtype: str) -> int:
+    return {"float64": 8, "int64": 8, "float32": 4, "int32": 4, "float16": 2, "bfloat16": 2}.get(dtype, 1)
+
+
+def peak(root: pathlib.Path, device: str, family: str, dtype: str) -> float:
+    """Of the units that PyTorch runs the family's products on: TF32 for convolutions of float32."""
+    peaks = device_file(root, device)["peaks"]
+    matrix = peaks.get("matrix", {})
+    name = "tf32" if dtype == "float32" and family in ("conv", "recurrent") else dtype.split("_")[0]
+    on_matrix = family in ("matmul", "conv", "attention", "recurrent") and name != "float32"
+    return quantity((matrix[name] if on_matrix and name in matrix else peaks["vector"]["float32"])["value"])
 
 
 def write_calibration(

@@ -3,6 +3,9 @@
 `python bench/timm_graphs.py RESULTS` reads benchmark-infer-amp-nchw-*.csv of a checkout of timm's results folder and
 writes a capture for each model, batch and image size to build/timm: inference in CUDA's autocast to float16, without a
 GPU. Captures that are there are kept. bench/predict_timm.py fits and judges predicted times on them.
+
+The tables' numbers of parameters and the times of models with group norms say that those runs had branches folded into
+one (--reparam) and norms in float16 (--fast-norm); so have these.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ import pathlib
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
+from typing import Any
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 CAPTURES = ROOT / "build" / "timm"
@@ -26,6 +30,8 @@ TABLES = {
     "rtx-pro-6000-max-q": "pt291-cu130-pro6000maxq",
     "rtx-3090": "pt240-cu124-rtx3090",
 }
+
+LEFT_OUT = {"sequencer2d_s", "sequencer2d_m", "sequencer2d_l"}  # recurrent layers, which need a run with data
 
 Key = tuple[str, int, int]  # model, batch, image size
 
@@ -48,21 +54,26 @@ def capture_file(key: Key) -> pathlib.Path:
 
 def wanted(results: pathlib.Path) -> dict[tuple[str, int], list[Key]]:
     """By model and image size, which are built once: the batches that any table has."""
-    keys = {key for name in TABLES.values() for file in (name, f"{name}-dynamo") for key in table(results, file)}
+    keys = {key for name in TABLES.values() for file in (name, f"{name}-dynamo") for key in table(results, file) if key[0] not in LEFT_OUT}
     groups: dict[tuple[str, int], list[Key]] = defaultdict(list)
     for key in sorted(keys):
         groups[key[0], key[2]].append(key)
     return groups
 
 
-def built(name: str, image_size: int) -> Iterator[object]:
-    """The model as it is by default, then one made for the image size."""
+def built(name: str, image_size: int) -> Iterator[Any]:
+    """The model as it is by default; then made for the image size, without fast norms, and with weights to fold."""
     import timm
     import torch
 
-    for options in ({}, {"img_size": image_size}):
-        with torch.device("meta"):
-            yield timm.create_model(name, pretrained=False, **options).eval()
+    sized: dict[str, Any] = {"img_size": image_size}
+    for device, options, fast_norm in (("meta", {}, True), ("meta", sized, True), ("meta", {}, False), ("cpu", {}, True)):
+        timm.layers.set_fast_norm(fast_norm)
+        with torch.device(device):
+            try:
+                yield timm.utils.reparameterize_model(timm.create_model(name, pretrained=False, **options).eval())
+            except (NotImplementedError, RuntimeError):  # no data to fold
+                continue
 
 
 def capture(keys: list[Key]) -> str:
@@ -78,7 +89,7 @@ def capture(keys: list[Key]) -> str:
         try:
             model = next(models)
             for key in list(missing):
-                image = torch.empty(key[1], 3, key[2], key[2], device="meta")
+                image = torch.empty(key[1], 3, key[2], key[2], device=next(model.parameters()).device)
                 with torch.inference_mode():
                     graph = opscope.capture(model, image, device="cuda", autocast="float16", name=key[0])
                 capture_file(key).write_bytes(gzip.compress(graph.to_json().encode(), 4))
