@@ -49,15 +49,19 @@ class Graph:
         hardware: str | os.PathLike[str] | None = None,
         float32: str | None = None,
         routing: str | int | None = None,
+        mode: str | None = None,
+        host: str | float | None = None,
     ) -> Profile:
         """`partition` is how ops are put into subgraphs: 'none', 'layer' or 'fused'; `fast_memory` limits their bytes.
 
-        `hardware` is a device that `opscope.devices()` lists, or your own .toml file: rows then have `roofline_seconds`
-        and `bound`, and the ridge is the device's, else 10. `float32` says where it multiplies float32: 'torch', as
+        `hardware` is a device that `opscope.devices()` lists, your own .toml file, or 'this': rows then have
+        `predicted_seconds`, `roofline_seconds` and `bound`, and the ridge is the device's, else 10. `mode` and `host` are
+        how it runs there: see `opscope.predict`. `float32` says where it multiplies float32: 'torch', as
         PyTorch does (convolutions in TF32), 'tf32' or 'ieee'. `routing` says how many experts of a layer the tokens of a
         mixture of experts reach, so whose weights are read: 'balanced', the expected number, 'worst', or a number.
         """
-        settings: dict[str, Any] = {"ridge": ridge, "float32": float32, "routing": None if routing is None else str(routing)}
+        settings: dict[str, Any] = {"ridge": ridge, "float32": float32, "mode": mode}
+        settings |= {name: None if given is None else str(given) for name, given in (("routing", routing), ("host", host))}
         settings["hardware"] = None if hardware is None else os.fspath(hardware)
         given = {name: value for name, value in settings.items() if value is not None}
         return Profile(self._graph.profile(convention=convention, partition=partition, fast_memory=fast_memory, **given))
@@ -143,6 +147,8 @@ def profile(
     hardware: str | os.PathLike[str] | None = None,
     float32: str | None = None,
     routing: str | int | None = None,
+    mode: str | None = None,
+    host: str | float | None = None,
     **options: Any,
 ) -> Profile:
     """What a model costs, without running it.
@@ -152,11 +158,37 @@ def profile(
     `inputs` is a tensor, a tuple of positional arguments, a dict of keyword arguments or opscope.Inputs; without it they are
     worked out from the model, and `input_shape`, `batch`, `seq_len`, `image_size`, `named_inputs`, `phase` and `past_len`
     change a part of them. `training` adds backward and a step of `optimizer` (sgd, sgd-momentum, adam, adamw, adagrad,
-    rmsprop, none). `hardware` adds what a device could do at best, `routing` is for mixtures of experts: see `Graph.profile`.
-    The model is left as it was.
+    rmsprop, none). `hardware` adds how long it takes on a device, and what the device could do at best: see `Graph.profile`,
+    which `mode`, `host` and `routing` are for too. The model is left as it was.
     """
     graph = capture(model, inputs, **options)
-    return graph.profile(convention=convention, ridge=ridge, hardware=hardware, float32=float32, routing=routing)
+    return graph.profile(convention=convention, ridge=ridge, hardware=hardware, float32=float32, routing=routing, mode=mode, host=host)
+
+
+@takes_options
+def predict(
+    model: Any,
+    inputs: Any = None,
+    *,
+    hardware: str | os.PathLike[str],
+    mode: str = "eager",
+    host: str | float | None = None,
+    float32: str | None = None,
+    routing: str | int | None = None,
+    **options: Any,
+) -> Profile:
+    """How long a model takes on a device that need not be there: a Profile with `totals.predicted_seconds`.
+
+    Every row has it, with `predicted_p10_seconds` and `predicted_p90_seconds`. `hardware` is a device that
+    `opscope.devices()` lists, the file of a device or of a calibration, or 'this'. What a GPU is asked about is captured as
+    on a GPU, unless `device` says otherwise. `mode` is 'eager' (op by op), 'graph' (as a CUDA graph is replayed) or
+    'compiled'; `host` is the speed of the host that calls the ops, '1.5x' that of the calibrated one. Other options are
+    those of `profile`: `training=True`, `batch=32`, `dtype="bfloat16"`.
+    """
+    name = os.fspath(hardware)
+    if not options.get("device") and native.is_gpu(name):
+        options["device"] = "cuda"
+    return profile(model, inputs, hardware=name, mode=mode, host=host, float32=float32, routing=routing, **options)
 
 
 def devices() -> list[Row]:

@@ -1,8 +1,11 @@
 // What predictions are made of, for the scripts that fit and judge them: the features of ops, and what one kernel of
 // a compiler would move.
+#include <algorithm>
+
 #include "graph/signature.h"
 #include "hardware/predict/features.h"
 #include "hardware/predict/fit.h"
+#include "hardware/predict/targets.h"
 #include "hardware/roofline.h"
 #include "ops/replay_plan.h"
 #include "partition/partition.h"
@@ -51,14 +54,23 @@ std::vector<std::uint64_t> subgraph_bytes(const Graph& graph) {
 
 void bind_predict(py::module_& m) {
   m.def("op_features", op_features);
+  m.def("is_gpu", [](const std::string& names) {
+    return std::ranges::all_of(load_targets(names, "hardware"),
+                               [](const CalibratedDevice& each) { return each.device->kind == "gpu"; });
+  });
   m.def("graph_of_calls", [](const std::vector<std::string>& texts) { return graph_of_calls(texts); });
   m.def("subgraph_bytes", subgraph_bytes);
-  // A calibration's text with the rates of each family fitted on its measured ops.
-  m.def("fitted_calibration", [](const std::string& text) {
+  // A calibration of what `text` says of the device, and of (call, seconds, their deviation, the host's seconds).
+  m.def("fitted_calibration", [](const std::string& text, const std::vector<std::tuple<std::string, double, double, double>>& rows,
+                                  double tolerance) {
     Calibration calibration = read_calibration(text, "the calibration");
-    fit_families(calibration);
-    return write_calibration(calibration);
-  });
+    std::vector<MeasuredCall> calls;
+    for (const auto& [call, seconds, deviation, host] : rows)
+      calls.push_back({.text = call, .seconds = seconds, .deviation = deviation, .host_seconds = host});
+    add_features(calls);
+    fit_families(calibration, calls);
+    return write_calibration(calibration, tolerance > 0 ? worth_keeping(calibration, calls, tolerance) : calls);
+  }, py::arg("text"), py::arg("rows"), py::arg("tolerance") = 0);
 }
 
 }  // namespace opscope::python

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "metrics/unit.h"
 
 namespace opscope {
@@ -35,10 +36,17 @@ constexpr RateKey kRateKeys[] = {
     {"byte_rate", &FamilyRates::byte_rate, Unit::kBandwidth},
     {"seconds", &FamilyRates::seconds, Unit::kSeconds},
     {"spread", &FamilyRates::spread, Unit::kPlain},
-    {"reach", &FamilyRates::reach, Unit::kPlain},
-    {"noise", &FamilyRates::noise, Unit::kPlain},
     {"error_median", &FamilyRates::error_median, Unit::kPlain},
     {"error_p90", &FamilyRates::error_p90, Unit::kPlain},
+};
+
+struct LikenessKey {
+  std::string_view name;
+  double Likeness::* member;
+};
+constexpr LikenessKey kLikenessKeys[] = {
+    {"op", &Likeness::op},         {"width", &Likeness::width}, {"dtype", &Likeness::dtype},
+    {"spread", &Likeness::spread}, {"noise", &Likeness::noise},
 };
 
 struct RunKey {
@@ -54,17 +62,22 @@ constexpr RunKey kRunKeys[] = {
 constexpr std::string_view kNoCalibration = "not a calibration";
 constexpr std::string_view kMakeOne = "`opscope calibrate --on cuda -o FILE` makes one";
 
+// A line for each call: family, dtype, seconds, their deviation, the host's; kind, FLOPs of products, other arithmetic,
+// bytes, sizes; the call. The longest part of a file, and so the last, and no business of the TOML reader's.
+constexpr std::string_view kMeasured = "\n[measured]\n", kBegin = "  \"", kEnd = "\",", kBetween = " | ";
+
 class CalibrationReader {
  public:
   CalibrationReader(std::string_view text, const std::string& name)
-      : name_(name), items_(read_plain_toml(text, name)) {}
+      : name_(name),
+        head_(text.substr(0, text.find(kMeasured))),
+        rest_(text.substr(std::min(head_.size() + kMeasured.size(), text.size()))),
+        items_(read_plain_toml(head_, name)) {}
 
   Calibration read() {
     for (const TomlItem& item : items_) place(item);
     if (version_ == 0) throw Error(std::string(kNoCalibration), name_, std::string(kMakeOne));
-    if (!has_calls_)
-      throw Error("the calibration is cut off: the list of measured ops is missing", name_,
-                  "run `opscope calibrate` again; it goes on where it stopped");
+    calls();
     return std::move(calibration_);
   }
 
@@ -75,13 +88,13 @@ class CalibrationReader {
 
   void place(const TomlItem& item) {
     const auto parts = split_by(item.path, '.');
-    if (item.path == "measured.ops") return calls(item);
-    if (item.is_list) fail(item, "'" + item.path + "' is no list");
+    if (item.is_list && parts[0] != "likeness") fail(item, "'" + item.path + "' is no list");
     const std::string& text = item.values[0];
     if (item.path == "calibration") return version(item);
     if (item.path == "threads")
       return calibration_.threads = number_from<std::uint32_t>(text).value_or(0), void();
     if (item.path == "made") return made(item);
+    if (item.path == "features") return features_ = number_from<int>(text).value_or(0), void();
     for (const auto& [key, field] :
          {std::pair{"device", &Calibration::device}, std::pair{"device_name", &Calibration::device_name},
           std::pair{"kind", &Calibration::kind}})
@@ -89,6 +102,10 @@ class CalibrationReader {
     if (parts.size() == 2 && parts[0] == "facts")
       return calibration_.facts.emplace_back(parts[1], text), void();
     if (parts.size() == 2 && parts[0] == "host") return host(item, parts[1]);
+    if (parts.size() == 2 && parts[0] == "gaps") return gap(item, parts[1]);
+    if (parts.size() == 2 && parts[0] == "host_ops")
+      return calibration_.host_ops.emplace_back(parts[1], figure(item, Unit::kSeconds)), void();
+    if (parts.size() == 3 && parts[0] == "likeness") return likeness(item, parts[1], parts[2]);
     if (parts.size() == 2 && parts[0] == "runs") return runs(item, parts[1]);
     if (parts.size() == 4 && parts[0] == "families") return family(item, parts[1], parts[2], parts[3]);
     fail(item, "no such key in a calibration: '" + item.path + "'");
@@ -145,33 +162,101 @@ class CalibrationReader {
     return calibration_.families.emplace_back(FamilyRates{.family = family, .dtype = dtype});
   }
 
-  // "2.31e-05 1.2e-07 4.1e-06 aten::relu(self: ...)"
-  void calls(const TomlItem& item) {
-    has_calls_ = true;
-    calibration_.calls.reserve(item.values.size());
-    for (const std::string& text : item.values) {
-      MeasuredCall& call = calibration_.calls.emplace_back();
-      std::string_view rest = text;
-      for (double* number : {&call.seconds, &call.deviation, &call.host_seconds}) {
-        const auto end = rest.find(' ');
-        const auto value = number_from<double>(rest.substr(0, end));
-        if (end == std::string_view::npos || !value || !(*value >= 0) || *value > 1e6)
-          fail(item, "not a measured op: '" + text.substr(0, 60) + "'");
-        *number = *value;
-        rest.remove_prefix(end + 1);
-      }
-      if (!(call.seconds > 0) || rest.find('(') == std::string_view::npos)
-        fail(item, "not a measured op: '" + text.substr(0, 60) + "'");
-      call.text = rest;
+  void gap(const TomlItem& item, std::string_view family) {
+    const auto named = family_named(family);
+    if (!named) fail(item, "no family of ops called '" + std::string(family) + "'");
+    calibration_.gaps[static_cast<std::size_t>(*named)] = figure(item, Unit::kSeconds);
+  }
+  void likeness(const TomlItem& item, std::string_view family, std::string_view key) {
+    const auto named = family_named(family);
+    if (!named) fail(item, "no family of ops called '" + std::string(family) + "'");
+    auto& all = calibration_.likenesses;
+    auto found = std::ranges::find(all, *named, &Likeness::family);
+    if (found == all.end()) found = all.insert(found, Likeness{.family = *named});
+    const auto list = [&](auto& numbers) {
+      if (item.values.size() != numbers.size()) fail(item, fmt::format("{} numbers belong here", numbers.size()));
+      for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = plain(item, item.values[i]);
+    };
+    if (key == "sizes") return list(found->sizes);
+    if (key == "kinds") return list(found->kinds);
+    for (const LikenessKey& each : kLikenessKeys)
+      if (each.name == key) return (*found).*each.member = plain(item, item.values[0]), void();
+    fail(item, "no such key in a calibration: '" + item.path + "'");
+  }
+  double plain(const TomlItem& item, const std::string& text) const {
+    const auto number = number_from<double>(text);
+    if (!number || !(*number >= 0)) fail(item, "'" + text + "' is no number");
+    return *number;
+  }
+
+  void calls() {
+    std::size_t line = 1 + static_cast<std::size_t>(std::ranges::count(head_, '\n')) + 1;
+    bool closed = false;
+    for (std::string_view rest = rest_; !rest.empty() && !closed; ++line) {
+      const auto end = std::min(rest.find('\n'), rest.size());
+      const std::string_view text = rest.substr(0, end);
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+      closed = text == "]" || text == "ops = []";
+      if (closed || text == "ops = [") continue;
+      const auto family = text.size() > kBegin.size() + kEnd.size() && text.starts_with(kBegin) && text.ends_with(kEnd)
+                              ? family_named(text.substr(kBegin.size(), text.find(' ', kBegin.size()) - kBegin.size()))
+                              : std::nullopt;
+      if (!family)
+        throw Error("not a measured op: '" + std::string(text.substr(0, 60)) + "'", name_ + ":" + std::to_string(line),
+                    "run `opscope calibrate` again");
+      calibration_.lines[static_cast<std::size_t>(*family)].push_back(
+          text.substr(kBegin.size(), text.size() - kBegin.size() - kEnd.size()));
     }
+    if (!closed)
+      throw Error("the calibration is cut off: the list of measured ops has no end", name_,
+                  "run `opscope calibrate` again; it goes on where it stopped");
+    if (features_ != OpFeatures::kVersion && calibration_.measured_calls() > 0)
+      throw Error("the calibration was made by another opscope: its features are of another version", name_,
+                  "`opscope calibrate` makes one for this");
   }
 
   const std::string& name_;
+  std::string_view head_, rest_;
   std::vector<TomlItem> items_;
   Calibration calibration_;
-  int version_ = 0;
-  bool has_calls_ = false;
+  int version_ = 0, features_ = 0;
 };
+
+// One line's; nullopt for what is none.
+std::optional<MeasuredCall> read_call(std::string_view line) {
+  MeasuredCall call;
+  const auto word = [&] {
+    const auto end = std::min(line.find(' '), line.size());
+    const std::string_view found = line.substr(0, end);
+    line.remove_prefix(std::min(end + 1, line.size()));
+    return found;
+  };
+  const auto family = family_named(word());
+  const auto dtype = dtype_from_name(word());
+  if (!family || !dtype) return std::nullopt;
+  call.features.family = *family, call.features.dtype = *dtype;
+  for (double* number : {&call.seconds, &call.deviation, &call.host_seconds}) {
+    const auto found = number_from<double>(word());
+    if (!found || !(*found >= 0)) return std::nullopt;
+    *number = *found;
+  }
+  if (!(call.seconds > 0) || word() != "|") return std::nullopt;
+  call.features.kind = number_from<std::uint32_t>(word()).value_or(0);
+  for (double* number : {&call.features.products, &call.features.others, &call.features.bytes})
+    *number = number_from<double>(word()).value_or(0);
+  while (!line.empty()) {
+    const std::string_view next = word();
+    if (next == "|") break;
+    if (call.features.size_count == OpFeatures::kSizes) return std::nullopt;
+    call.features.sizes[call.features.size_count++] = static_cast<float>(number_from<double>(next).value_or(0));
+  }
+  if (line.find('(') == std::string_view::npos) return std::nullopt;
+  std::string_view name = line.substr(0, line.find('('));
+  name = name.substr(0, name.find('.', name.find("::")));
+  call.features.op = hash64(op_type(name));
+  call.text = line;
+  return call;
+}
 
 std::string quoted(std::string_view text) {
   std::string out = "\"";
@@ -199,15 +284,15 @@ std::string figure_text(Unit unit, double value) {
 std::vector<CalibrationPointer> read_known() {
   std::vector<CalibrationPointer> all;
   for (const EmbeddedFile& file : embedded_calibrations())
-    all.push_back(std::make_shared<const Calibration>(read_calibration(file.text, std::string(file.name))));
+    all.push_back(std::make_shared<const Calibration>(read_calibration(file.text, std::string(file.name), false)));
   return all;
 }
 
 }  // namespace
 
 std::string_view Calibration::fact(std::string_view name) const {
-  for (const auto& [key, text] : facts)
-    if (key == name) return text;
+  for (const auto& [key, value] : facts)
+    if (key == name) return value;
   return {};
 }
 
@@ -217,15 +302,42 @@ const FamilyRates* Calibration::rates(Family family, DType dtype) const {
   return nullptr;
 }
 
-Calibration read_calibration(std::string_view text, const std::string& name) {
-  return CalibrationReader(text, name).read();
+const Likeness* Calibration::likeness(Family family) const {
+  const auto found = std::ranges::find(likenesses, family, &Likeness::family);
+  return found == likenesses.end() ? nullptr : &*found;
+}
+
+std::size_t Calibration::measured_calls() const {
+  std::size_t count = 0;
+  for (const auto& each : lines) count += each.size();
+  return count;
+}
+
+std::vector<MeasuredCall> Calibration::calls(Family family) const {
+  const auto& own = lines[static_cast<std::size_t>(family)];
+  std::vector<MeasuredCall> found;
+  found.reserve(own.size());
+  for (const std::string_view line : own)
+    if (auto call = read_call(line)) found.push_back(std::move(*call));
+    else
+      throw Error("not a measured op: '" + std::string(line.substr(0, 60)) + "'", file, "run `opscope calibrate` again");
+  return found;
+}
+
+Calibration read_calibration(std::string_view text, const std::string& name, bool keep) {
+  if (!keep) return CalibrationReader(text, name).read();
+  auto kept = std::make_unique<char[]>(text.size());
+  std::ranges::copy(text, kept.get());
+  Calibration calibration = CalibrationReader({kept.get(), text.size()}, name).read();
+  calibration.text = std::move(kept);
+  return calibration;
 }
 
 bool looks_like_calibration(std::string_view text) {
   return text.substr(0, 4096).find("calibration = ") != std::string_view::npos;
 }
 
-std::string write_calibration(const Calibration& calibration) {
+std::string write_calibration(const Calibration& calibration, std::span<const MeasuredCall> calls) {
   std::string out = fmt::format("calibration = \"{}\"\n", kCalibrationVersion);
   const auto add = [&](std::string_view key, std::string_view text) {
     out.append(key).append(" = ").append(quoted(text)).append("\n");
@@ -234,6 +346,7 @@ std::string write_calibration(const Calibration& calibration) {
   add("kind", calibration.kind);
   if (calibration.threads != 0) out += fmt::format("threads = {}\n", calibration.threads);
   add("made", calibration.is_measured ? "measured" : "published");
+  if (!calls.empty()) out += fmt::format("features = \"{}\"\n", OpFeatures::kVersion);
   out += "\n[facts]\n";
   for (const auto& [key, text] : calibration.facts) add(key, text);
   out += "\n[host]\n";
@@ -253,11 +366,35 @@ std::string write_calibration(const Calibration& calibration) {
     out += fmt::format("points = {}\n", rates.points);
     if (!rates.source.empty()) add("source", rates.source);
   }
-  out += "\n[measured]\nops = [\n";
-  for (const MeasuredCall& call : calibration.calls)
-    out += fmt::format("  {},\n", quoted(fmt::format("{:.4g} {:.3g} {:.3g} {}", call.seconds, call.deviation,
-                                                     call.host_seconds, call.text)));
-  return out + "]\n";
+  for (const Likeness& likeness : calibration.likenesses) {
+    out += fmt::format("\n[likeness.{}]\n", name(likeness.family));
+    for (const LikenessKey& key : kLikenessKeys) out += fmt::format("{} = \"{:.4g}\"\n", key.name, likeness.*key.member);
+    const auto list = [&](std::string_view key, const auto& numbers) {
+      out += fmt::format("{} = [", key);
+      for (std::size_t i = 0; i < numbers.size(); ++i) out += fmt::format("{}\"{:.3g}\"", i == 0 ? "" : ", ", numbers[i]);
+      out += "]\n";
+    };
+    list("sizes", likeness.sizes), list("kinds", likeness.kinds);
+  }
+  out += "\n[gaps]\n";
+  for (std::size_t i = 0; i < kFamilies; ++i)
+    if (calibration.gaps[i] > 0)
+      out += fmt::format("{} = {}\n", name(static_cast<Family>(i)), figure_text(Unit::kSeconds, calibration.gaps[i]));
+  if (!calibration.host_ops.empty()) out += "\n[host_ops]\n";
+  for (const auto& [op, seconds] : calibration.host_ops)
+    out += fmt::format("{} = {}\n", op, figure_text(Unit::kSeconds, seconds));
+  out += kMeasured;
+  out += calls.empty() ? "ops = []\n" : "ops = [\n";
+  for (const MeasuredCall& call : calls) {
+    if (call.text.find_first_of("\"\\\n") != std::string::npos) continue;
+    const OpFeatures& op = call.features;
+    out += fmt::format("{}{} {} {:.4g} {:.2g} {:.3g}{}{} {:.5g} {:.4g} {:.5g}", kBegin, name(op.family), name(op.dtype),
+                       call.seconds, call.deviation, call.host_seconds, kBetween, op.kind, op.products, op.others,
+                       op.bytes);
+    for (std::size_t i = 0; i < op.size_count; ++i) out += fmt::format(" {:.4g}", op.sizes[i]);
+    out.append(kBetween).append(call.text).append(kEnd).append("\n");
+  }
+  return calls.empty() ? out : out + "]\n";
 }
 
 std::span<const CalibrationPointer> known_calibrations() {

@@ -2,6 +2,7 @@
 // family of ops that follow from them, and what its host takes. A TOML file of plain keys; see docs/predict.md.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -27,17 +28,28 @@ struct FamilyRates {
   double flop_rate = 0, byte_rate = 0;  // 0: no limit is known
   double seconds = 0;                   // of the smallest
   double spread = 0;                    // standard deviation of the logarithm of measured / this
-  double reach = 2;                     // as far (features.h) a measured op says something of another
-  double noise = 0.03;                  // standard deviation of the logarithm between ops of the same features
   std::uint32_t points = 0;             // measured ops that it rests on; 0: it was fitted on whole runs
   double error_median = 0, error_p90 = 0;  // of ops left out of the fit, in turn
   std::string source{};                 // where it is from, if not measured here
+};
+
+// How far measured ops of a family speak for others: what each of their features weighs.
+struct Likeness {
+  Family family = Family::kOther;
+  std::array<double, OpFeatures::kSizes> sizes{};
+  std::array<double, OpFeatures::kKinds> kinds{};
+  double op = 1;        // another op
+  double width = 1;     // numbers of another width
+  double dtype = 0.01;  // as wide, but another
+  double spread = 0;    // standard deviation of what is told: the logarithm of measured / by the rates
+  double noise = 0.01;  // of that, between ops of the same features
 };
 
 struct MeasuredCall {
   std::string text;                // graph/signature.h's call_text
   double seconds = 0, deviation = 0;
   double host_seconds = 0;         // to launch it; on a CPU 0
+  OpFeatures features{};
 };
 
 // What a host takes beside the ops themselves.
@@ -67,19 +79,28 @@ struct Calibration {
   std::uint32_t threads = 0;
   std::vector<std::pair<std::string, std::string>> facts;  // "torch", "date", "driver", "clocks", in the file's order
   std::vector<FamilyRates> families;
+  std::vector<Likeness> likenesses;
   HostCosts host;
+  std::array<double, kFamilies> gaps{};  // what an op takes less in a CUDA graph than in a stream
+  std::vector<std::pair<std::string, double>> host_ops;  // to launch an op: "conv2d", seconds
   RunErrors runs;
-  std::vector<MeasuredCall> calls;
+  std::array<std::vector<std::string_view>, kFamilies> lines;  // of measured calls as they are written
+  std::unique_ptr<char[]> text;  // what the lines lie in; nullptr where that comes with opscope
   std::string file;  // "" for one that comes with opscope
   bool is_measured = false;  // false: from what others published
 
   std::string_view fact(std::string_view name) const;
   const FamilyRates* rates(Family family, DType dtype) const;
+  const Likeness* likeness(Family family) const;
+  std::size_t measured_calls() const;
+  // Read when they are asked for: most runs need some of the families.
+  std::vector<MeasuredCall> calls(Family family) const;
 };
 
-// Throws Error naming the line: no calibration, one of a later format, cut off, ...
-Calibration read_calibration(std::string_view text, const std::string& name);
-std::string write_calibration(const Calibration& calibration);
+// Throws Error naming the line: no calibration, one of a later format, cut off, ... `keep`: the text is copied, for
+// the lines to lie in.
+Calibration read_calibration(std::string_view text, const std::string& name, bool keep = true);
+std::string write_calibration(const Calibration& calibration, std::span<const MeasuredCall> calls);
 bool looks_like_calibration(std::string_view text);
 
 // Those that come with opscope, by the device's id; nullptr: there is none.

@@ -1,7 +1,6 @@
 #include "hardware/predict/features.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 
 #include "base/choices.h"
@@ -15,8 +14,6 @@ constexpr auto kFamilyNames = choices<Family, Family::kOther>("matmul", "conv", 
                                                         "softmax", "reduction", "pool", "pointwise", "copy",
                                                         "gather", "create", "sort", "other");
 
-// Another op of the family, another layout: as far as so many doublings.
-constexpr double kOtherOp = 3, kOtherKind = 1;
 constexpr double kProcessors = 132;  // as a large GPU has them
 
 enum Kind : std::uint32_t {
@@ -312,16 +309,6 @@ OpFeatures features_of(const OpCall& call, const OpCost& cost, DType dtype) {
   features.bytes = static_cast<double>(cost.traffic.total());
   Reader(call, cost, features).read();
   return features;
-}
-
-double distance(const OpFeatures& a, const OpFeatures& b) {
-  double sum = a.op == b.op ? 0 : kOtherOp * kOtherOp;
-  sum += kOtherKind * kOtherKind * std::popcount(a.kind ^ b.kind);
-  for (std::size_t i = 0; i < a.sizes.size(); ++i) {
-    const double apart = static_cast<double>(a.sizes[i]) - static_cast<double>(b.sizes[i]);
-    sum += apart * apart;
-  }
-  return std::sqrt(sum);
 }
 
 }  // namespace opscope

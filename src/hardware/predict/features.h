@@ -37,6 +37,10 @@ Family family_of(Category category);
 Family family_of(std::string_view op_name);
 
 struct OpFeatures {
+  static constexpr std::size_t kSizes = 16, kKinds = 16;
+  // Another number where what is read off an op has changed: files hold features.
+  static constexpr int kVersion = 1;
+
   Family family = Family::kOther;
   DType dtype = DType::kUndefined;  // that it computes in
   std::uint64_t op = 0;             // its type: a hash of "conv2d"
@@ -45,15 +49,12 @@ struct OpFeatures {
   double bytes = 0;                 // moved
   std::uint32_t kind = 0;           // bits: layout, alignment, what else is there or not
   std::uint32_t size_count = 0;
-  std::array<float, 16> sizes{};  // log2
+  std::array<float, kSizes> sizes{};  // log2
 
   double work() const { return products > 0 ? products : others; }
 };
 
 // `dtype`: product_dtype's.
 OpFeatures features_of(const OpCall& call, const OpCost& cost, DType dtype);
-
-// How unlike two ops of one family are: 1 is a doubling of one size, more or less.
-double distance(const OpFeatures& a, const OpFeatures& b);
 
 }  // namespace opscope

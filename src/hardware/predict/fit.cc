@@ -14,6 +14,7 @@ namespace opscope {
 namespace {
 
 constexpr std::size_t kFewest = 4;  // points that constants are fitted on
+constexpr double kNoWork = 2e-7;    // seconds: nothing ran
 constexpr double kLargeMiss = 0.7;  // beyond, a point pulls no harder: it may be of another kernel
 
 // Least absolute misses, less the pull of those far off, by steps along one constant after the other.
@@ -66,77 +67,186 @@ double share_below(std::vector<double> sizes, double share) {
   return sizes.empty() ? 0 : sizes[static_cast<std::size_t>(share * static_cast<double>(sizes.size() - 1))];
 }
 
-// How far neighbours speak for each other, by what leaving each out in turn says is most likely.
-void fit_reach(std::span<const Neighbour> ops, FamilyRates& rates) {
-  constexpr std::array kReaches{0.7, 1.5, 3.0, 6.0, 12.0};
-  constexpr std::array kNoises{0.01, 0.03, 0.06, 0.12};
-  double best = -1e300;
-  const FamilyRates start = rates;
-  for (const double reach : kReaches)
-    for (const double noise : kNoises) {
-      FamilyRates tried = start;
-      tried.reach = reach, tried.noise = noise;
-      double likelihood = 0;
-      std::vector<double> sizes;
-      for (std::size_t i = 0; i < ops.size(); ++i) {
-        const Miss told = miss_of(ops, tried, ops[i].features, i);
-        const double off = (ops[i].miss - told.mean) / told.deviation;
-        // As a distribution with long tails: a few ops run by another kernel than all that are like them.
-        likelihood -= std::log(told.deviation) + 2.5 * std::log1p(off * off / 4);
-        sizes.push_back(std::abs(std::expm1(told.mean - ops[i].miss)));
-      }
-      if (likelihood <= best) continue;
-      best = likelihood, rates = tried;
-      rates.error_median = share_below(sizes, 0.5), rates.error_p90 = share_below(sizes, 0.9);
-    }
-}
-
 FamilyRates fitted(std::vector<Neighbour>& ops, Family family, DType dtype) {
   FamilyRates rates = RateFit(ops, {.family = family, .dtype = dtype}).run();
   rates.points = static_cast<std::uint32_t>(ops.size());
   std::vector<double> sizes;
-  for (Neighbour& op : ops) {
-    op.miss = std::log(op.seconds / seconds_by(rates, op.features));
-    sizes.push_back(std::abs(op.miss));
-  }
-  rates.spread = std::max(share_below(sizes, 0.683), 0.05);
-  if (ops.size() >= kFewest) fit_reach(ops, rates);
-  else rates.spread = std::max(rates.spread, 0.3), rates.error_median = rates.error_p90 = 0;
+  for (const Neighbour& op : ops) sizes.push_back(std::abs(std::log(op.seconds / seconds_by(rates, op.features))));
+  rates.spread = std::max(share_below(sizes, 0.683), ops.size() < kFewest ? 0.3 : 0.05);
   return rates;
+}
+
+// How a family's ops tell of each other: weights by steps along one after the other, judged by how likely each of
+// some ops is by what the others say.
+class LikenessFit {
+ public:
+  LikenessFit(std::span<const Neighbour> ops, Family family) {
+    // Every so-and-so-many of them is asked about, and as many again are asked.
+    const std::size_t step = std::max<std::size_t>(ops.size() / kMostAsked, 1);
+    for (std::size_t i = 0; i < ops.size(); i += step) some_.push_back(ops[i]);
+    for (std::size_t i = 0; i < some_.size(); i += std::max<std::size_t>(some_.size() / kMostJudged, 1)) judged_.push_back(i);
+    likeness_.family = family;
+    std::vector<double> sizes;
+    for (const Neighbour& op : ops) sizes.push_back(std::abs(op.miss));
+    likeness_.spread = std::max(share_below(sizes, 0.683), 0.05);
+    start();
+  }
+
+  Likeness run() {
+    best_ = loss();
+    for (const double step : {1.6, 1.0, 0.6})
+      for (double* weight : weights_) turn(*weight, step);
+    return likeness_;
+  }
+
+ private:
+  static constexpr std::size_t kMostAsked = 900, kMostJudged = 220;
+  static constexpr double kSize = 0.02, kKind = 0.05;
+
+  // The sizes and kinds that vary at all.
+  void start() {
+    for (std::size_t i = 0; i < OpFeatures::kSizes; ++i) {
+      const auto [least, most] = std::ranges::minmax(some_, {}, [&](const Neighbour& op) { return op.features.sizes[i]; });
+      likeness_.sizes[i] = most.features.sizes[i] > least.features.sizes[i] ? kSize : 0;
+      if (likeness_.sizes[i] > 0) weights_.push_back(&likeness_.sizes[i]);
+    }
+    std::uint32_t all = ~0u, any = 0;
+    for (const Neighbour& op : some_) all &= op.features.kind, any |= op.features.kind;
+    for (std::size_t i = 0; i < OpFeatures::kKinds; ++i) {
+      likeness_.kinds[i] = ((any & ~all) >> i & 1u) != 0 ? kKind : 0;
+      if (likeness_.kinds[i] > 0) weights_.push_back(&likeness_.kinds[i]);
+    }
+    likeness_.op = 0.3, likeness_.width = 0.3, likeness_.dtype = 0.02, likeness_.noise = 0.02;
+    for (double* weight : {&likeness_.op, &likeness_.width, &likeness_.dtype, &likeness_.spread, &likeness_.noise})
+      weights_.push_back(weight);
+  }
+
+  void turn(double& weight, double step) {
+    for (const double factor : {std::exp(step), std::exp(-step)}) {
+      for (int steps = 0; steps < 3; ++steps) {
+        const double before = weight;
+        weight *= factor;
+        const double now = loss();
+        if (now < best_) {
+          best_ = now;
+          continue;
+        }
+        weight = before;
+        break;
+      }
+    }
+  }
+
+  // Of a distribution with long tails: a few ops run by another kernel than all that are like them.
+  double loss() const {
+    double sum = 0;
+    for (const std::size_t i : judged_) {
+      const Miss told = miss_of(some_, likeness_, some_[i].features, i);
+      const double off = (some_[i].miss - told.mean) / told.deviation;
+      sum += std::log(told.deviation) + 2.5 * std::log1p(off * off / 4);
+    }
+    return sum;
+  }
+
+  std::vector<Neighbour> some_;
+  std::vector<std::size_t> judged_;
+  Likeness likeness_;
+  std::vector<double*> weights_;
+  double best_ = 0;
+};
+
+void add_errors(FamilyRates& rates, std::span<const Neighbour> ops, const Likeness& likeness) {
+  std::vector<double> sizes;
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    if (ops[i].features.dtype != rates.dtype) continue;
+    sizes.push_back(std::abs(std::expm1(miss_of(ops, likeness, ops[i].features, i).mean - ops[i].miss)));
+  }
+  rates.error_median = share_below(sizes, 0.5), rates.error_p90 = share_below(sizes, 0.9);
+}
+
+// Means by op of what the host took to launch it.
+std::vector<std::pair<std::string, double>> host_ops(std::span<const MeasuredCall> calls) {
+  std::map<std::string, std::pair<double, double>, std::less<>> sums;
+  for (const MeasuredCall& call : calls) {
+    if (!(call.host_seconds > 0)) continue;
+    std::string_view name = std::string_view(call.text).substr(0, call.text.find('('));
+    auto& [sum, count] = sums[std::string(op_type(name.substr(0, name.find('.', name.find("::")))))];
+    sum += call.host_seconds, count += 1;
+  }
+  std::vector<std::pair<std::string, double>> means;
+  for (const auto& [op, mean] : sums) means.emplace_back(op, mean.first / mean.second);
+  return means;
 }
 
 }  // namespace
 
-std::vector<Neighbour> measured_ops(const Calibration& calibration, std::optional<Family> family) {
+void add_features(std::span<MeasuredCall> calls) {
   std::vector<std::string> texts;
-  std::vector<std::size_t> calls;
-  for (std::size_t i = 0; i < calibration.calls.size(); ++i) {
-    const std::string_view text = calibration.calls[i].text;
-    std::string_view op = text.substr(0, text.find('('));
-    op = op.substr(0, op.find('.', op.find("::")));
-    if (family && family_of(op) != *family) continue;
-    texts.emplace_back(text), calls.push_back(i);
-  }
+  for (const MeasuredCall& call : calls) texts.push_back(call.text);
   const Graph graph = graph_of_calls(texts);
   const std::vector<OpCost> costs = estimate(graph, Convention::kOpscope);
-  std::vector<Neighbour> ops;
-  ops.reserve(texts.size());
   OpCall call(graph);
   for (OpId i = 0; i < graph.ops.size(); ++i) {
     call.reset(graph.ops[i]);
-    ops.push_back({.features = features_of(call, costs[i], product_dtype(graph, graph.ops[i])),
-                   .seconds = calibration.calls[calls[i]].seconds,
-                   .call = calls[i]});
+    calls[i].features = features_of(call, costs[i], product_dtype(graph, graph.ops[i]));
+  }
+}
+
+std::vector<Neighbour> neighbours_of(std::span<const MeasuredCall> calls, const Calibration& calibration) {
+  std::vector<Neighbour> ops;
+  ops.reserve(calls.size());
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    const FamilyRates* rates = calibration.rates(calls[i].features.family, calls[i].features.dtype);
+    if (rates == nullptr) continue;
+    Neighbour& op = ops.emplace_back(Neighbour{.features = calls[i].features, .seconds = calls[i].seconds, .call = i});
+    op.miss = std::log(op.seconds / seconds_by(*rates, op.features));
   }
   return ops;
 }
 
-void fit_families(Calibration& calibration) {
+void fit_families(Calibration& calibration, std::span<const MeasuredCall> calls) {
   std::map<std::pair<Family, DType>, std::vector<Neighbour>> groups;
-  for (Neighbour& op : measured_ops(calibration))
-    if (op.seconds > 0) groups[{op.features.family, op.features.dtype}].push_back(std::move(op));
-  calibration.families.clear();
+  for (const MeasuredCall& call : calls)
+    if (call.seconds > kNoWork)
+      groups[{call.features.family, call.features.dtype}].push_back({.features = call.features, .seconds = call.seconds});
+  calibration.families.clear(), calibration.likenesses.clear();
   for (auto& [key, ops] : groups) calibration.families.push_back(fitted(ops, key.first, key.second));
+  for (std::size_t f = 0; f < kFamilies; ++f) {
+    const auto family = static_cast<Family>(f);
+    std::vector<MeasuredCall> own;
+    for (const MeasuredCall& call : calls)
+      if (call.features.family == family && call.seconds > kNoWork) own.push_back(call);
+    if (own.size() < kFewest) continue;
+    const std::vector<Neighbour> ops = neighbours_of(own, calibration);
+    calibration.likenesses.push_back(LikenessFit(ops, family).run());
+    for (FamilyRates& rates : calibration.families)
+      if (rates.family == family) add_errors(rates, ops, calibration.likenesses.back());
+  }
+  calibration.host_ops = host_ops(calls);
+}
+
+std::vector<MeasuredCall> worth_keeping(const Calibration& calibration, std::span<const MeasuredCall> calls,
+                                        double tolerance) {
+  std::array<std::vector<Neighbour>, kFamilies> by_family;
+  std::vector<char> kept(calls.size());
+  // Whatever was kept since may tell another thing of a call: two more looks.
+  for (const double allowed : {tolerance, 2 * tolerance, 2 * tolerance})
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+      if (kept[i] != 0) continue;
+      const Likeness* likeness = calibration.likeness(calls[i].features.family);
+      const std::vector<Neighbour> own = neighbours_of(calls.subspan(i, 1), calibration);
+      if (likeness != nullptr && !own.empty()) {
+        auto& before = by_family[static_cast<std::size_t>(calls[i].features.family)];
+        const Miss told = miss_of(before, *likeness, calls[i].features);
+        if (std::abs(told.mean - own[0].miss) < allowed && told.nearest < 1) continue;
+        before.push_back(own[0]);
+      }
+      kept[i] = 1;
+    }
+  std::vector<MeasuredCall> found;
+  for (std::size_t i = 0; i < calls.size(); ++i)
+    if (kept[i] != 0) found.push_back(calls[i]);
+  return found;
 }
 
 }  // namespace opscope

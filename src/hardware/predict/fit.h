@@ -10,10 +10,17 @@
 
 namespace opscope {
 
-// The ops of a calibration's calls, those of one family where one is named: what was timed, as features.
-std::vector<Neighbour> measured_ops(const Calibration& calibration, std::optional<Family> family = std::nullopt);
+// What was timed, with the features of each call; the others of a call are as they were.
+void add_features(std::span<MeasuredCall> calls);
 
-// Fills Calibration::families from its calls.
-void fit_families(Calibration& calibration);
+// Fills the families, their likenesses and what ops take on the host, from the calls.
+void fit_families(Calibration& calibration, std::span<const MeasuredCall> calls);
+
+// Without those that the calls before them tell to within so much.
+std::vector<MeasuredCall> worth_keeping(const Calibration& calibration, std::span<const MeasuredCall> calls,
+                                        double tolerance);
+
+// As neighbours of one that is asked for.
+std::vector<Neighbour> neighbours_of(std::span<const MeasuredCall> calls, const Calibration& calibration);
 
 }  // namespace opscope

@@ -2,26 +2,22 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 
 namespace opscope {
 namespace {
 
-constexpr std::size_t kAsked = 12;   // more change nothing
-constexpr double kOtherDtype = 1.5;  // as far as so many doublings
+constexpr std::size_t kAsked = 24;    // more change nothing
+constexpr double kFarthest = 9;       // squared: beyond, nothing is said
 
 struct Near {
-  double distance;
-  const Neighbour* neighbour;
+  double distance = 0;  // squared
+  const Neighbour* neighbour = nullptr;
 };
 
-double apart(const OpFeatures& a, const OpFeatures& b) {
-  const double sizes = distance(a, b);
-  return a.dtype == b.dtype ? sizes : std::sqrt(sizes * sizes + kOtherDtype * kOtherDtype);
-}
-
-// Solves the symmetric system for two right-hand sides at once, in place, by Cholesky; false: it is singular.
 using Matrix = std::array<std::array<double, kAsked>, kAsked>;
+// The lower triangle of a symmetric matrix by Cholesky, in place; false: it is singular.
 bool factorise(Matrix& a, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i)
     for (std::size_t j = 0; j <= i; ++j) {
@@ -43,6 +39,28 @@ void solve(const Matrix& factor, std::array<double, kAsked>& x, std::size_t n) {
   }
 }
 
+// The nearest, in order.
+class Nearest {
+ public:
+  void offer(double distance, const Neighbour& neighbour) {
+    if (count == kAsked && distance >= near[count - 1].distance) return;
+    if (count < kAsked) ++count;
+    std::size_t at = count - 1;
+    for (; at > 0 && near[at - 1].distance > distance; --at) near[at] = near[at - 1];
+    near[at] = {distance, &neighbour};
+  }
+  double limit() const { return count < kAsked ? kFarthest : near[count - 1].distance; }
+
+  std::array<Near, kAsked> near;
+  std::size_t count = 0;
+};
+
+// Matern's kernel of one and a half: smooth, but for what is near alone.
+double alike(double squared) {
+  const double scaled = std::sqrt(3 * squared);
+  return (1 + scaled) * std::exp(-scaled);
+}
+
 }  // namespace
 
 double seconds_by(const FamilyRates& rates, const OpFeatures& op) {
@@ -51,39 +69,46 @@ double seconds_by(const FamilyRates& rates, const OpFeatures& op) {
   return std::max(compute, memory) + rates.seconds;
 }
 
-Miss miss_of(std::span<const Neighbour> measured, const FamilyRates& rates, const OpFeatures& op,
+double unlikeness(const Likeness& likeness, const OpFeatures& a, const OpFeatures& b) {
+  double sum = a.op == b.op ? 0 : likeness.op;
+  if (a.dtype != b.dtype) sum += element_bytes(a.dtype) == element_bytes(b.dtype) ? likeness.dtype : likeness.width;
+  for (std::uint32_t differ = a.kind ^ b.kind; differ != 0; differ &= differ - 1)
+    sum += likeness.kinds[static_cast<std::size_t>(std::countr_zero(differ))];
+  for (std::size_t i = 0; i < a.sizes.size(); ++i) {
+    const double apart = static_cast<double>(a.sizes[i] - b.sizes[i]);
+    sum += likeness.sizes[i] * apart * apart;
+  }
+  return sum;
+}
+
+Miss miss_of(std::span<const Neighbour> measured, const Likeness& likeness, const OpFeatures& op,
              std::size_t left_out) {
-  std::array<Near, kAsked> near;
-  std::size_t count = 0;
+  Nearest nearest;
   for (std::size_t i = 0; i < measured.size(); ++i) {
     if (i == left_out) continue;
-    const Near candidate{apart(op, measured[i].features), &measured[i]};
-    if (candidate.distance > 3 * rates.reach) continue;
-    if (count == kAsked && candidate.distance >= near[count - 1].distance) continue;
-    if (count < kAsked) ++count;
-    std::size_t at = count - 1;
-    for (; at > 0 && near[at - 1].distance > candidate.distance; --at) near[at] = near[at - 1];
-    near[at] = candidate;
+    const double distance = unlikeness(likeness, op, measured[i].features);
+    if (distance < nearest.limit()) nearest.offer(distance, measured[i]);
   }
-  const double variance = rates.spread * rates.spread, noise = rates.noise * rates.noise;
+  const double variance = likeness.spread * likeness.spread, noise = likeness.noise * likeness.noise;
   Miss found{.mean = 0, .deviation = std::sqrt(variance + noise)};
+  const std::size_t count = nearest.count;
   if (count == 0) return found;
-  const auto alike = [&](double distance) { return variance * std::exp(-distance / rates.reach); };
   Matrix covariance;
   std::array<double, kAsked> given, weights;
   for (std::size_t i = 0; i < count; ++i) {
     for (std::size_t j = 0; j < i; ++j)
-      covariance[i][j] = alike(apart(near[i].neighbour->features, near[j].neighbour->features));
+      covariance[i][j] = variance * alike(unlikeness(likeness, nearest.near[i].neighbour->features,
+                                                     nearest.near[j].neighbour->features));
     covariance[i][i] = variance + noise;
-    given[i] = weights[i] = alike(near[i].distance);
+    given[i] = weights[i] = variance * alike(nearest.near[i].distance);
   }
   if (!factorise(covariance, count)) return found;
   solve(covariance, weights, count);
   double known = 0;
   for (std::size_t i = 0; i < count; ++i)
-    found.mean += weights[i] * near[i].neighbour->miss, known += weights[i] * given[i];
+    found.mean += weights[i] * nearest.near[i].neighbour->miss, known += weights[i] * given[i];
   found.deviation = std::sqrt(std::max(variance - known, 0.0) + noise);
-  found.nearest = near[0].distance;
+  found.nearest = std::sqrt(nearest.near[0].distance);
   return found;
 }
 

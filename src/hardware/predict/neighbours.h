@@ -1,5 +1,5 @@
 // What measured ops say of one that was not measured: how far a family's rates miss it, told by the measured
-// ops that are most like it (simple kriging over the nearest). Far from all of them it says nothing: 0, with the
+// ops that are most like it (kriging over the nearest). Far from all of them it says nothing: 0, with the
 // family's whole spread.
 #pragma once
 
@@ -16,22 +16,25 @@ namespace opscope {
 struct Neighbour {
   OpFeatures features;
   double seconds = 0;
-  double miss = 0;      // log(measured / by the family's rates)
+  double miss = 0;       // log(measured / by the family's rates)
   std::size_t call = 0;  // in Calibration::calls
 };
 
 // Of a logarithm: its mean and standard deviation.
 struct Miss {
   double mean = 0, deviation = 0;
-  double nearest = std::numeric_limits<double>::infinity();  // distance of the nearest that says something
+  double nearest = std::numeric_limits<double>::infinity();  // distance of the nearest measured op
 };
 
 // By the rates alone.
 double seconds_by(const FamilyRates& rates, const OpFeatures& op);
 
+// How unlike two ops of one family are, squared: far beyond 1, one says next to nothing of the other.
+double unlikeness(const Likeness& likeness, const OpFeatures& a, const OpFeatures& b);
+
 // `left_out`: one of them that is not asked.
 inline constexpr std::size_t kAskAll = std::numeric_limits<std::size_t>::max();
-Miss miss_of(std::span<const Neighbour> measured, const FamilyRates& rates, const OpFeatures& op,
+Miss miss_of(std::span<const Neighbour> measured, const Likeness& likeness, const OpFeatures& op,
              std::size_t left_out = kAskAll);
 
 }  // namespace opscope

@@ -19,7 +19,8 @@ constexpr auto kSourceNames = choices<TimeSource, TimeSource::kUnknown>("measure
 // Standard deviations of logarithms that nothing measured tells: of a time of the same call in another process,
 // of a family on a related device, of what a roofline leaves out.
 constexpr double kSameCall = 0.02, kRelated = 0.25, kRoofline = 0.6;
-constexpr double kInterpolatedWithin = 1.5;  // of a family's reach: further off its rates say as much
+constexpr double kInterpolatedWithin = 1;  // further off a family's rates say as much
+constexpr double kSame = 0.01;             // of unlikeness: but for rounding
 constexpr double kRunSpread = 0.05;
 
 // The text without the device that the call was on.
@@ -27,10 +28,6 @@ std::string without_device(std::string text) {
   const auto on = text.rfind(") on ");
   if (on != std::string::npos) text.erase(on + 1, std::min(text.find(" -> ", on), text.size()) - on - 1);
   return text;
-}
-
-bool same_sizes(const OpFeatures& a, const OpFeatures& b) {
-  return a.op == b.op && a.dtype == b.dtype && a.kind == b.kind && a.sizes == b.sizes && a.bytes == b.bytes;
 }
 
 // As wide, so as fast: bfloat16 for float16.
@@ -43,6 +40,13 @@ Category category_of(Family family) {
          : family == Family::kAttention ? Category::kAttention
          : family == Family::kRecurrent ? Category::kRecurrent
                                         : Category::kMatmul;
+}
+
+// Dropout of nothing, a conversion to what it is already: no kernel runs.
+bool gives_its_input(const OpCall& call) {
+  if (call.outputs.empty() || call.inputs.empty() || call.name().ends_with('_')) return false;
+  const TensorView &in = call.inputs[0], &out = call.outputs[0];
+  return in.storage != kNone && in.storage == out.storage && in.dtype == out.dtype && in.numel == out.numel;
 }
 
 double product_rate(const Device& device, Family family, DType dtype, Float32 float32) {
@@ -69,16 +73,8 @@ std::string_view name(TimeSource source) { return kSourceNames[source]; }
 Predictor::Predictor(DevicePointer device, CalibrationPointer calibration, DevicePointer calibrated)
     : device_(std::move(device)), calibrated_(std::move(calibrated)), calibration_(std::move(calibration)) {
   if (!calibration_) return;
-  std::map<std::uint64_t, std::pair<double, double>> sums;
-  for (const MeasuredCall& call : calibration_->calls) {
-    if (!(call.host_seconds > 0)) continue;
-    const std::string_view text = call.text;
-    std::string_view op = text.substr(0, text.find('('));
-    op = op.substr(0, op.find('.', op.find("::")));
-    auto& [sum, count] = sums[hash64(op_type(op))];
-    sum += call.host_seconds, count += 1;
-  }
-  for (const auto& [op, mean] : sums) host_.emplace_back(op, mean.first / mean.second);
+  for (const auto& [op, seconds] : calibration_->host_ops) host_.emplace_back(hash64(op), seconds);
+  std::ranges::sort(host_);
 }
 
 double Predictor::run_spread() const {
@@ -93,18 +89,13 @@ double Predictor::host_seconds(std::uint64_t op) const {
   return calibration_ ? calibration_->host.dispatch : 0;
 }
 
-const std::vector<Neighbour>& Predictor::measured(Family family) const {
+const Predictor::FamilyOps& Predictor::measured(Family family) const {
   FamilyOps& own = families_[static_cast<std::size_t>(family)];
   std::call_once(own.read, [&] {
-    own.ops = measured_ops(*calibration_, family);
-    std::erase_if(own.ops, [&](Neighbour& op) {
-      const FamilyRates* rates = calibration_->rates(family, op.features.dtype);
-      if (rates == nullptr) return true;
-      op.miss = std::log(op.seconds / seconds_by(*rates, op.features));
-      return false;
-    });
+    own.calls = calibration_->calls(family);
+    own.ops = neighbours_of(own.calls, *calibration_);
   });
-  return own.ops;
+  return own;
 }
 
 std::optional<FamilyRates> Predictor::rates_for(Family family, DType dtype) const {
@@ -134,7 +125,7 @@ PredictedOp Predictor::predict(const OpCall& call, const Op& op, const OpCost& c
   PredictedOp predicted;
   const OpFeatures features = features_of(call, cost, dtype);
   predicted.host_seconds = host_seconds(features.op);
-  if (does_no_work(graph, op)) {
+  if (does_no_work(graph, op) || gives_its_input(call)) {
     predicted.is_idle = true, predicted.source = TimeSource::kMeasured;
     return predicted;
   }
@@ -157,22 +148,27 @@ PredictedOp Predictor::predict(const OpCall& call, const Op& op, const OpCost& c
                     : compute > memory                         ? Limit::kCompute
                                                                : Limit::kMemory;
   predicted.seconds = seconds_by(*rates, features);
+  predicted.gap = calibration_->gaps[static_cast<std::size_t>(features.family)];
   predicted.source = is_borrowed() ? TimeSource::kBorrowed : TimeSource::kFamily;
-  const std::vector<Neighbour>& near = measured(features.family);
-  const Miss miss = miss_of(near, *rates, features);
+  const Likeness* likeness = calibration_->likeness(features.family);
+  if (likeness == nullptr) {
+    predicted.deviation = rates->spread;
+    return predicted;
+  }
+  const FamilyOps& own = measured(features.family);
+  const Miss miss = miss_of(own.ops, *likeness, features);
   predicted.seconds *= std::exp(miss.mean), predicted.deviation = miss.deviation;
   if (is_borrowed()) return predicted;
-  if (miss.nearest <= kInterpolatedWithin * rates->reach) predicted.source = TimeSource::kInterpolated;
-  if (miss.nearest > 0 || float32 != Float32::kTorch) return predicted;
-  std::string text;
-  for (const Neighbour& each : near) {
-    if (!same_sizes(each.features, features)) continue;
-    if (text.empty()) text = without_device(call_text(graph, op));
-    const MeasuredCall& measured = calibration_->calls[each.call];
-    if (without_device(measured.text) != text) continue;
-    predicted.seconds = measured.seconds, predicted.source = TimeSource::kMeasured;
-    predicted.deviation = std::hypot(kSameCall, measured.deviation / measured.seconds);
-    if (measured.host_seconds > 0) predicted.host_seconds = measured.host_seconds;
+  if (miss.nearest <= kInterpolatedWithin) predicted.source = TimeSource::kInterpolated;
+  if (miss.nearest > kSame || float32 != Float32::kTorch) return predicted;
+  const std::string text = without_device(call_text(graph, op));
+  for (const Neighbour& each : own.ops) {
+    if (each.features.op != features.op || unlikeness(*likeness, each.features, features) > kSame) continue;
+    const MeasuredCall& known = own.calls[each.call];
+    if (without_device(known.text) != text) continue;
+    predicted.seconds = known.seconds, predicted.source = TimeSource::kMeasured;
+    predicted.deviation = std::hypot(kSameCall, known.deviation / known.seconds);
+    if (known.host_seconds > 0) predicted.host_seconds = known.host_seconds;
     break;
   }
   return predicted;

@@ -20,6 +20,7 @@ namespace opscope {
 struct PredictedOp {
   double seconds = 0;       // on the device; on a CPU that of the call
   double deviation = 0;     // of its logarithm, its own; what all ops have in common is run_spread's
+  double gap = 0;           // of its seconds: less in a CUDA graph
   double host_seconds = 0;  // of the device's host, to call it
   TimeSource source = TimeSource::kUnknown;
   Limit limit = Limit::kNothing;
@@ -47,9 +48,10 @@ class Predictor {
  private:
   struct FamilyOps {
     std::once_flag read;
+    std::vector<MeasuredCall> calls;
     std::vector<Neighbour> ops;
   };
-  const std::vector<Neighbour>& measured(Family family) const;
+  const FamilyOps& measured(Family family) const;
   // On this device; nullopt where nothing is known of the family.
   std::optional<FamilyRates> rates_for(Family family, DType dtype) const;
   double host_seconds(std::uint64_t op) const;

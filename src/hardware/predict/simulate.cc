@@ -1,6 +1,7 @@
 #include "hardware/predict/simulate.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <unordered_map>
 
@@ -55,13 +56,20 @@ class Simulation {
   }
 
  private:
-  // Equal ops are predicted once: most models repeat their blocks.
+  // Equal calls are predicted once: most models repeat their blocks.
   void predict_ops() {
+    std::unordered_map<std::uint64_t, PredictedOp> known;
     for (OpId i = 0; i < graph_.ops.size(); ++i) {
       const Op& op = graph_.ops[i];
       call_.reset(op);
-      PredictedOp one = predictor_.predict(call_, op, costs_[i], product_dtype(graph_, op), options_.float32);
-      one.host_seconds /= options_.host_speed;
+      const auto [found, fresh] = known.try_emplace(key_of(op));
+      if (fresh) {
+        found->second = predictor_.predict(call_, op, costs_[i], product_dtype(graph_, op), options_.float32);
+        found->second.host_seconds /= options_.host_speed;
+        if (options_.mode == RunMode::kGraph && !predictor_.is_host())
+          found->second.seconds = std::max(found->second.seconds - found->second.gap, found->second.seconds / 3);
+      }
+      const PredictedOp& one = found->second;
       OpShare& share = run_.ops[i];
       const auto repeats = static_cast<double>(op.repeats);
       share.device_seconds = one.seconds * repeats, share.source = one.source, share.is_idle = one.is_idle;
@@ -69,6 +77,34 @@ class Simulation {
       run_.unknown_ops += !one.is_idle && one.source == TimeSource::kUnknown;
       predicted_.push_back(one);
     }
+  }
+
+  // Of what a prediction goes by: the op, its arguments, how its tensors lie, and which of them are one.
+  std::uint64_t key_of(const Op& op) const {
+    std::uint64_t key = 0xcbf29ce484222325u;
+    const auto add = [&](std::uint64_t number) { key = (key ^ number) * 0x100000001b3u, key ^= key >> 29; };
+    add(op.target);
+    Id first = kNone;
+    for (const auto tensors : {call_.inputs, call_.outputs})
+      for (const TensorView& tensor : tensors) {
+        add(static_cast<std::uint64_t>(tensor.dtype) + 64 * tensor.is_weight() + 128 * tensor.repeated);
+        if (first == kNone) first = tensor.storage;
+        add(tensor.storage == first);
+        for (const std::int64_t size : tensor.shape) add(static_cast<std::uint64_t>(size));
+        add(7);
+        for (const std::int64_t stride : tensor.strides) add(static_cast<std::uint64_t>(stride));
+      }
+    for (const Argument& argument : call_.arguments()) {
+      if (argument.kind == ArgumentKind::kInt || argument.kind == ArgumentKind::kBool)
+        add(static_cast<std::uint64_t>(argument.integer) + 11);
+      else if (argument.kind == ArgumentKind::kFloat)
+        add(std::bit_cast<std::uint64_t>(argument.real));
+      else
+        add(static_cast<std::uint64_t>(argument.kind));
+      if (argument.kind == ArgumentKind::kIntList || argument.kind == ArgumentKind::kBoolList)
+        for (const std::int64_t item : graph_.ints_in(argument)) add(static_cast<std::uint64_t>(item));
+    }
+    return key;
   }
 
   const HostCosts& host() const {
@@ -92,9 +128,9 @@ class Simulation {
     const PredictedOp& one = predicted_[i];
     const bool is_backward =
         !graph_.phases.empty() && graph_.phases[phase_of(graph_, i)].name == "backward";
-    double seconds = one.host_seconds;
-    if (one.is_idle) seconds = host().view / options_.host_speed;
-    seconds += (is_backward ? host().backward_op : host().op) / options_.host_speed;
+    // A view costs the host what a call costs; in the backward pass autograd's own part has it.
+    double seconds = one.host_seconds + (is_backward ? host().backward_op : host().op) / options_.host_speed;
+    if (one.is_idle) seconds = is_backward ? 0 : host().view / options_.host_speed;
     seconds *= static_cast<double>(op.repeats);
     return seconds + entered(op) * host().module_call / options_.host_speed;
   }
