@@ -3,6 +3,8 @@
     python bench/predict.py measure --to bench/h200_times.jsonl [--models resnet50,unet-odd] [--budget 480] [--date 2026-01-31]
     python bench/predict.py measure --to build/cpu.jsonl --device cpu --patience 0
     python bench/predict.py capture --to build/predict_graphs   # without a GPU; with the package installed
+    python bench/predict.py predict --from build/predict_graphs --to build/predicted_times.jsonl
+    python bench/predict.py write docs/predict_measured.md --from build/predicted_times.jsonl
     python bench/predict.py list
 
 `measure` needs torch, torchvision and transformers, and no opscope. A row has the eager time (wall clock around one
@@ -189,7 +191,9 @@ def _say(path: Path, runs: list[Key], seconds: float) -> None:
 
 def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["measure", "work", "capture", "list"])
+    parser.add_argument("what", choices=["measure", "work", "capture", "predict", "write", "list"])
+    parser.add_argument("page", nargs="?", type=Path)
+    parser.add_argument("--from", dest="given", type=Path, help="the folder of graphs, or the file of predictions")
     parser.add_argument("--to", type=Path)
     parser.add_argument("--models", default="", help="names, separated by commas")
     parser.add_argument("--runs", default="", help="only these, such as forward-fp32")
@@ -214,6 +218,13 @@ def main(arguments: list[str]) -> None:
         from predict_graphs import capture
 
         return capture(names, asked)
+    if asked.what in ("predict", "write"):
+        import predict_page
+
+        measured = [row for row in rows_of(HERE / "h200_times.jsonl") if "model" in row]
+        if asked.what == "predict":
+            return predict_page.predict(measured, asked.given, asked.to)
+        return predict_page.write(asked.page, measured, rows_of(asked.given))
     measure(names, asked)
 
 

@@ -145,7 +145,8 @@ TEST(Comparison, WithADeviceHasItsRoofline) {
       1e-12);
   EXPECT_EQ(c.row("fused_roofline_seconds")->values[0].amount.count, a.fused_roofline().time);
   EXPECT_EQ(c.row("relative_time"), nullptr);
-  EXPECT_TRUE(says(c.findings, "at h100-sxm's roofline"));
+  EXPECT_DOUBLE_EQ(c.row("predicted_seconds")->values[1].amount.real, b.totals.predicted_seconds());
+  EXPECT_TRUE(says(c.findings, "predicted on h100-sxm"));
 }
 
 TEST(Comparison, MeasuredModelsHaveTimes) {

@@ -140,7 +140,7 @@ TEST(EveryMetricOfASweep, IsAColumnAndAField) {
         << metric->key;
     EXPECT_FALSE(sweep_svg(report).empty());
   }
-  EXPECT_EQ(sweep_metrics_from("--metric", "time").front()->key, "roofline_seconds");
+  EXPECT_EQ(sweep_metrics_from("--metric", "time").front()->key, "predicted_seconds");
   EXPECT_THROW(sweep_metrics_from("--metric", "flops-per-second"), Error);
 }
 

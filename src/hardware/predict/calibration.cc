@@ -156,7 +156,7 @@ class CalibrationReader {
       if (each.name == key) return rates.*each.member = figure(item, each.unit), void();
     fail(item, "no such key in a calibration: '" + item.path + "'");
   }
-  FamilyRates& rates_of(Family family, DType dtype) {
+  FamilyRates& rates_of(OpFamily family, DType dtype) {
     for (FamilyRates& rates : calibration_.families)
       if (rates.family == family && rates.dtype == dtype) return rates;
     return calibration_.families.emplace_back(FamilyRates{.family = family, .dtype = dtype});
@@ -296,13 +296,13 @@ std::string_view Calibration::fact(std::string_view name) const {
   return {};
 }
 
-const FamilyRates* Calibration::rates(Family family, DType dtype) const {
+const FamilyRates* Calibration::rates(OpFamily family, DType dtype) const {
   for (const FamilyRates& each : families)
     if (each.family == family && each.dtype == dtype) return &each;
   return nullptr;
 }
 
-const Likeness* Calibration::likeness(Family family) const {
+const Likeness* Calibration::likeness(OpFamily family) const {
   const auto found = std::ranges::find(likenesses, family, &Likeness::family);
   return found == likenesses.end() ? nullptr : &*found;
 }
@@ -313,7 +313,7 @@ std::size_t Calibration::measured_calls() const {
   return count;
 }
 
-std::vector<MeasuredCall> Calibration::calls(Family family) const {
+std::vector<MeasuredCall> Calibration::calls(OpFamily family) const {
   const auto& own = lines[static_cast<std::size_t>(family)];
   std::vector<MeasuredCall> found;
   found.reserve(own.size());
@@ -379,7 +379,7 @@ std::string write_calibration(const Calibration& calibration, std::span<const Me
   out += "\n[gaps]\n";
   for (std::size_t i = 0; i < kFamilies; ++i)
     if (calibration.gaps[i] > 0)
-      out += fmt::format("{} = {}\n", name(static_cast<Family>(i)), figure_text(Unit::kSeconds, calibration.gaps[i]));
+      out += fmt::format("{} = {}\n", name(static_cast<OpFamily>(i)), figure_text(Unit::kSeconds, calibration.gaps[i]));
   if (!calibration.host_ops.empty()) out += "\n[host_ops]\n";
   for (const auto& [op, seconds] : calibration.host_ops)
     out += fmt::format("{} = {}\n", op, figure_text(Unit::kSeconds, seconds));

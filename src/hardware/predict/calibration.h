@@ -23,7 +23,7 @@ inline constexpr int kCalibrationVersion = 1;
 // max(FLOPs / flop_rate, bytes / byte_rate) + seconds, for the ops of one family in one dtype, and how far from that
 // they are.
 struct FamilyRates {
-  Family family = Family::kOther;
+  OpFamily family = OpFamily::kOther;
   DType dtype = DType::kUndefined;
   double flop_rate = 0, byte_rate = 0;  // 0: no limit is known
   double seconds = 0;                   // of the smallest
@@ -35,7 +35,7 @@ struct FamilyRates {
 
 // How far measured ops of a family speak for others: what each of their features weighs.
 struct Likeness {
-  Family family = Family::kOther;
+  OpFamily family = OpFamily::kOther;
   std::array<double, OpFeatures::kSizes> sizes{};
   std::array<double, OpFeatures::kKinds> kinds{};
   double op = 1;        // another op
@@ -90,11 +90,11 @@ struct Calibration {
   bool is_measured = false;  // false: from what others published
 
   std::string_view fact(std::string_view name) const;
-  const FamilyRates* rates(Family family, DType dtype) const;
-  const Likeness* likeness(Family family) const;
+  const FamilyRates* rates(OpFamily family, DType dtype) const;
+  const Likeness* likeness(OpFamily family) const;
   std::size_t measured_calls() const;
   // Read when they are asked for: most runs need some of the families.
-  std::vector<MeasuredCall> calls(Family family) const;
+  std::vector<MeasuredCall> calls(OpFamily family) const;
 };
 
 // Throws Error naming the line: no calibration, one of a later format, cut off, ... `keep`: the text is copied, for

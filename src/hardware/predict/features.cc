@@ -10,7 +10,7 @@
 namespace opscope {
 namespace {
 
-constexpr auto kFamilyNames = choices<Family, Family::kOther>("matmul", "conv", "attention", "recurrent", "norm",
+constexpr auto kFamilyNames = choices<OpFamily, OpFamily::kOther>("matmul", "conv", "attention", "recurrent", "norm",
                                                         "softmax", "reduction", "pool", "pointwise", "copy",
                                                         "gather", "create", "sort", "other");
 
@@ -85,13 +85,13 @@ class Reader {
   void read() {
     size(into_.work()), size(into_.bytes);
     switch (into_.family) {
-      case Family::kMatmul:
+      case OpFamily::kMatmul:
         if (product()) return;
         break;
-      case Family::kConv:
+      case OpFamily::kConv:
         if (convolution()) return;
         break;
-      case Family::kAttention:
+      case OpFamily::kAttention:
         if (attention()) return;
         break;
       default:
@@ -232,11 +232,11 @@ class Reader {
     }
     if (const auto groups = call_.integer("num_groups").value_or(call_.integer("group").value_or(0)); groups > 0)
       return all / (static_cast<double>(groups) * static_cast<double>(std::max<std::int64_t>(main.dim(0), 1)));
-    if (into_.family == Family::kNorm && main.rank() > 1)
+    if (into_.family == OpFamily::kNorm && main.rank() > 1)
       return all / static_cast<double>(std::max<std::int64_t>(main.dim(1), 1));
-    if (into_.family == Family::kReduction && !call_.outputs.empty() && call_.outputs[0].numel)
+    if (into_.family == OpFamily::kReduction && !call_.outputs.empty() && call_.outputs[0].numel)
       return std::max(all / static_cast<double>(call_.outputs[0].numel), 1.0);
-    if (into_.family == Family::kSoftmax) return static_cast<double>(main.dim(call_.integer("dim").value_or(-1)));
+    if (into_.family == OpFamily::kSoftmax) return static_cast<double>(main.dim(call_.integer("dim").value_or(-1)));
     return static_cast<double>(main.dim(-1));
   }
 
@@ -247,62 +247,62 @@ class Reader {
 
 }  // namespace
 
-std::string_view name(Family family) { return kFamilyNames[family]; }
+std::string_view name(OpFamily family) { return kFamilyNames[family]; }
 
-std::optional<Family> family_named(std::string_view text) { return named(text, Family::kOther); }
+std::optional<OpFamily> family_named(std::string_view text) { return named(text, OpFamily::kOther); }
 
-Family family_of(Category category) {
+OpFamily family_of(Category category) {
   switch (category) {
     case Category::kConv:
-      return Family::kConv;
+      return OpFamily::kConv;
     case Category::kMatmul:
     case Category::kQuantised:
-      return Family::kMatmul;
+      return OpFamily::kMatmul;
     case Category::kAttention:
-      return Family::kAttention;
+      return OpFamily::kAttention;
     case Category::kNorm:
-      return Family::kNorm;
+      return OpFamily::kNorm;
     case Category::kActivation:
     case Category::kPointwise:
     case Category::kRandom:
     case Category::kLoss:
-      return Family::kPointwise;
+      return OpFamily::kPointwise;
     case Category::kSoftmax:
-      return Family::kSoftmax;
+      return OpFamily::kSoftmax;
     case Category::kReduction:
-      return Family::kReduction;
+      return OpFamily::kReduction;
     case Category::kPool:
     case Category::kResize:
-      return Family::kPool;
+      return OpFamily::kPool;
     case Category::kEmbedding:
     case Category::kIndex:
-      return Family::kGather;
+      return OpFamily::kGather;
     case Category::kRecurrent:
-      return Family::kRecurrent;
+      return OpFamily::kRecurrent;
     case Category::kSort:
-      return Family::kSort;
+      return OpFamily::kSort;
     case Category::kCopy:
     case Category::kView:
-      return Family::kCopy;
+      return OpFamily::kCopy;
     case Category::kCreate:
-      return Family::kCreate;
+      return OpFamily::kCreate;
     case Category::kMetadata:
     case Category::kFft:
     case Category::kCustom:
       break;
   }
-  return Family::kOther;
+  return OpFamily::kOther;
 }
 
-Family family_of(std::string_view op_name) {
+OpFamily family_of(std::string_view op_name) {
   const OpRule* rule = find_rule(op_name);
-  return rule == nullptr ? Family::kOther : family_of(rule->category);
+  return rule == nullptr ? OpFamily::kOther : family_of(rule->category);
 }
 
 OpFeatures features_of(const OpCall& call, const OpCost& cost, DType dtype) {
   OpFeatures features;
   features.dtype = dtype;
-  features.family = cost.rule != nullptr ? family_of(cost.rule->category) : Family::kOther;
+  features.family = cost.rule != nullptr ? family_of(cost.rule->category) : OpFamily::kOther;
   features.op = hash64(op_type(call.name()));
   features.products = 2 * static_cast<double>(cost.work.macs);
   features.others = static_cast<double>(cost.work.other_flops) + static_cast<double>(cost.work.specials);

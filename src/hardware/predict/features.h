@@ -13,7 +13,7 @@
 namespace opscope {
 
 // Ops whose times follow one rule.
-enum class Family : std::uint8_t {
+enum class OpFamily : std::uint8_t {
   kMatmul,
   kConv,
   kAttention,
@@ -30,18 +30,18 @@ enum class Family : std::uint8_t {
   kOther,
 };
 inline constexpr std::size_t kFamilies = 14;
-std::string_view name(Family family);
-std::optional<Family> family_named(std::string_view text);
-Family family_of(Category category);
+std::string_view name(OpFamily family);
+std::optional<OpFamily> family_named(std::string_view text);
+OpFamily family_of(Category category);
 // Of an op by its name alone; kOther where the cost table has no row for it.
-Family family_of(std::string_view op_name);
+OpFamily family_of(std::string_view op_name);
 
 struct OpFeatures {
   static constexpr std::size_t kSizes = 16, kKinds = 16;
   // Another number where what is read off an op has changed: files hold features.
   static constexpr int kVersion = 1;
 
-  Family family = Family::kOther;
+  OpFamily family = OpFamily::kOther;
   DType dtype = DType::kUndefined;  // that it computes in
   std::uint64_t op = 0;             // its type: a hash of "conv2d"
   double products = 0;              // FLOPs of its products

@@ -67,7 +67,7 @@ double share_below(std::vector<double> sizes, double share) {
   return sizes.empty() ? 0 : sizes[static_cast<std::size_t>(share * static_cast<double>(sizes.size() - 1))];
 }
 
-FamilyRates fitted(std::vector<Neighbour>& ops, Family family, DType dtype) {
+FamilyRates fitted(std::vector<Neighbour>& ops, OpFamily family, DType dtype) {
   FamilyRates rates = RateFit(ops, {.family = family, .dtype = dtype}).run();
   rates.points = static_cast<std::uint32_t>(ops.size());
   std::vector<double> sizes;
@@ -80,7 +80,7 @@ FamilyRates fitted(std::vector<Neighbour>& ops, Family family, DType dtype) {
 // some ops is by what the others say.
 class LikenessFit {
  public:
-  LikenessFit(std::span<const Neighbour> ops, Family family) {
+  LikenessFit(std::span<const Neighbour> ops, OpFamily family) {
     // Every so-and-so-many of them is asked about, and as many again are asked.
     const std::size_t step = std::max<std::size_t>(ops.size() / kMostAsked, 1);
     for (std::size_t i = 0; i < ops.size(); i += step) some_.push_back(ops[i]);
@@ -205,14 +205,14 @@ std::vector<Neighbour> neighbours_of(std::span<const MeasuredCall> calls, const 
 }
 
 void fit_families(Calibration& calibration, std::span<const MeasuredCall> calls) {
-  std::map<std::pair<Family, DType>, std::vector<Neighbour>> groups;
+  std::map<std::pair<OpFamily, DType>, std::vector<Neighbour>> groups;
   for (const MeasuredCall& call : calls)
     if (call.seconds > kNoWork)
       groups[{call.features.family, call.features.dtype}].push_back({.features = call.features, .seconds = call.seconds});
   calibration.families.clear(), calibration.likenesses.clear();
   for (auto& [key, ops] : groups) calibration.families.push_back(fitted(ops, key.first, key.second));
   for (std::size_t f = 0; f < kFamilies; ++f) {
-    const auto family = static_cast<Family>(f);
+    const auto family = static_cast<OpFamily>(f);
     std::vector<MeasuredCall> own;
     for (const MeasuredCall& call : calls)
       if (call.features.family == family && call.seconds > kNoWork) own.push_back(call);

@@ -35,10 +35,10 @@ bool as_wide(DType a, DType b) {
   return info(a).is_float && info(b).is_float && element_bytes(a) == element_bytes(b);
 }
 
-Category category_of(Family family) {
-  return family == Family::kConv        ? Category::kConv
-         : family == Family::kAttention ? Category::kAttention
-         : family == Family::kRecurrent ? Category::kRecurrent
+Category category_of(OpFamily family) {
+  return family == OpFamily::kConv        ? Category::kConv
+         : family == OpFamily::kAttention ? Category::kAttention
+         : family == OpFamily::kRecurrent ? Category::kRecurrent
                                         : Category::kMatmul;
 }
 
@@ -49,7 +49,7 @@ bool gives_its_input(const OpCall& call) {
   return in.storage != kNone && in.storage == out.storage && in.dtype == out.dtype && in.numel == out.numel;
 }
 
-double product_rate(const Device& device, Family family, DType dtype, Float32 float32) {
+double product_rate(const Device& device, OpFamily family, DType dtype, Float32 float32) {
   const Peak* peak = product_peak(device, category_of(family), dtype, float32);
   return peak == nullptr ? 0 : peak->rate.value;
 }
@@ -60,8 +60,8 @@ double unlike(const Device& a, const Device& b) {
   if (a.vendor != b.vendor) sum += 2;
   if (a.architecture != b.architecture) sum += 1;
   sum += std::abs(std::log2(a.memory_bandwidth.value / b.memory_bandwidth.value)) / 4;
-  const double peak_a = product_rate(a, Family::kMatmul, DType::kFloat16, Float32::kTorch);
-  const double peak_b = product_rate(b, Family::kMatmul, DType::kFloat16, Float32::kTorch);
+  const double peak_a = product_rate(a, OpFamily::kMatmul, DType::kFloat16, Float32::kTorch);
+  const double peak_b = product_rate(b, OpFamily::kMatmul, DType::kFloat16, Float32::kTorch);
   if (peak_a > 0 && peak_b > 0) sum += std::abs(std::log2(peak_a / peak_b)) / 4;
   return sum;
 }
@@ -89,7 +89,7 @@ double Predictor::host_seconds(std::uint64_t op) const {
   return calibration_ ? calibration_->host.dispatch : 0;
 }
 
-const Predictor::FamilyOps& Predictor::measured(Family family) const {
+const Predictor::FamilyOps& Predictor::measured(OpFamily family) const {
   FamilyOps& own = families_[static_cast<std::size_t>(family)];
   std::call_once(own.read, [&] {
     own.calls = calibration_->calls(family);
@@ -98,7 +98,7 @@ const Predictor::FamilyOps& Predictor::measured(Family family) const {
   return own;
 }
 
-std::optional<FamilyRates> Predictor::rates_for(Family family, DType dtype) const {
+std::optional<FamilyRates> Predictor::rates_for(OpFamily family, DType dtype) const {
   if (!calibration_) return std::nullopt;
   const FamilyRates* found = calibration_->rates(family, dtype);
   if (found == nullptr)
@@ -175,7 +175,7 @@ PredictedOp Predictor::predict(const OpCall& call, const Op& op, const OpCost& c
 }
 
 double Predictor::generated_kernel_seconds(Count bytes, double one_by_one) const {
-  const auto rates = rates_for(Family::kPointwise, DType::kFloat32);
+  const auto rates = rates_for(OpFamily::kPointwise, DType::kFloat32);
   if (!rates || !(rates->byte_rate > 0)) return std::min(one_by_one, memory_seconds(*device_, bytes));
   return std::min(one_by_one, static_cast<double>(bytes) / rates->byte_rate + rates->seconds);
 }

@@ -51,9 +51,9 @@ class Predictor {
     std::vector<MeasuredCall> calls;
     std::vector<Neighbour> ops;
   };
-  const FamilyOps& measured(Family family) const;
+  const FamilyOps& measured(OpFamily family) const;
   // On this device; nullopt where nothing is known of the family.
-  std::optional<FamilyRates> rates_for(Family family, DType dtype) const;
+  std::optional<FamilyRates> rates_for(OpFamily family, DType dtype) const;
   double host_seconds(std::uint64_t op) const;
 
   DevicePointer device_, calibrated_;

@@ -65,7 +65,7 @@ DevicePointer device_of(const Calibration& calibration) {
   for (const FamilyRates& rates : calibration.families) {
     if (rates.dtype != DType::kFloat32 || rates.points == 0) continue;
     flops = std::max(flops, rates.flop_rate);
-    if (rates.flop_rate == 0 || rates.family == Family::kPointwise) bytes = std::max(bytes, rates.byte_rate);
+    if (rates.flop_rate == 0 || rates.family == OpFamily::kPointwise) bytes = std::max(bytes, rates.byte_rate);
   }
   if (bytes == 0)
     for (const FamilyRates& rates : calibration.families) bytes = std::max(bytes, rates.byte_rate);

@@ -8,7 +8,7 @@
 #include <array>
 
 #include "base/text.h"
-#include "report/predict/predict.h"
+#include "report/predict/cells.h"
 
 namespace opscope {
 namespace {

@@ -1,0 +1,240 @@
+// Predicted time: calibrations as files, what measured ops say of others, and whole runs.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "analyse/profile/profile.h"
+#include "analyse/small_models.h"
+#include "base/error.h"
+#include "graph/random_graph.h"
+#include "graph/signature.h"
+#include "hardware/predict/fit.h"
+#include "hardware/predict/predictor.h"
+#include "hardware/predict/simulate.h"
+#include "hardware/predict/targets.h"
+
+namespace opscope {
+namespace {
+
+constexpr std::string_view kHead = R"(calibration = "1"
+device = "h200"
+device_name = "a GPU"
+kind = "gpu"
+made = "measured"
+features = "1"
+
+[facts]
+date = "2026-01-02"
+
+[host]
+op = "2 us"
+dispatch = "10 us"
+view = "1 us"
+launch = "5 us"
+
+[gaps]
+pointwise = "1 us"
+
+[measured]
+ops = [
+)";
+
+constexpr double kRate = 4e12, kStart = 2e-6;  // bytes a second and seconds of the device of these tests
+
+std::string relu_text(std::int64_t size, std::string_view device = "cuda") {
+  return "aten::relu(self: float32[" + std::to_string(size) + "]) on " + std::string(device) + " -> float32[" +
+         std::to_string(size) + "]";
+}
+
+MeasuredCall measured(std::string text, double seconds) {
+  MeasuredCall call{.text = std::move(text), .seconds = seconds, .deviation = seconds / 100, .host_seconds = 4e-6};
+  add_features(std::span(&call, 1));
+  return call;
+}
+
+double relu_seconds(std::int64_t size) { return 8.0 * static_cast<double>(size) / kRate + kStart; }
+
+// relus of sizes that double, between 2^10 and 2^27.
+std::vector<MeasuredCall> relus() {
+  std::vector<MeasuredCall> calls;
+  for (std::int64_t size = 1024; size <= (std::int64_t{1} << 27); size *= 2)
+    calls.push_back(measured(relu_text(size), relu_seconds(size)));
+  return calls;
+}
+
+CalibrationPointer calibrated(std::vector<MeasuredCall> calls = relus()) {
+  Calibration calibration = read_calibration(std::string(kHead) + "]\n", "head.toml");
+  fit_families(calibration, calls);
+  return std::make_shared<const Calibration>(read_calibration(write_calibration(calibration, calls), "made.toml"));
+}
+
+PredictedOp told_of(const std::string& text, const CalibrationPointer& calibration = calibrated()) {
+  const Graph graph = graph_of_calls(std::span(&text, 1));
+  const auto costs = estimate(graph, Convention::kOpscope);
+  OpCall call(graph);
+  call.reset(graph.ops[0]);
+  return predictor_for(find_device("h200"), calibration)
+      ->predict(call, graph.ops[0], costs[0], product_dtype(graph, graph.ops[0]), Float32::kTorch);
+}
+
+std::string refusal(const std::string& text) {
+  try {
+    read_calibration(text, "c.toml");
+  } catch (const Error& error) {
+    return std::string(error.what()) + " | " + error.where();
+  }
+  return "";
+}
+
+TEST(Calibration, IsWrittenAsItIsRead) {
+  Calibration calibration = read_calibration(std::string(kHead) + "]\n", "head.toml");
+  const std::vector<MeasuredCall> calls = relus();
+  fit_families(calibration, calls);
+  const std::string text = write_calibration(calibration, calls);
+  const Calibration again = read_calibration(text, "again.toml");
+  EXPECT_EQ(write_calibration(again, again.calls(OpFamily::kPointwise)), text);
+  EXPECT_EQ(again.measured_calls(), calls.size());
+  EXPECT_EQ(again.fact("date"), "2026-01-02");
+  EXPECT_DOUBLE_EQ(again.host.launch, 5e-6);
+  EXPECT_DOUBLE_EQ(again.gaps[static_cast<std::size_t>(OpFamily::kPointwise)], 1e-6);
+  const MeasuredCall read = again.calls(OpFamily::kPointwise)[3];
+  EXPECT_EQ(read.text, calls[3].text);
+  EXPECT_EQ(read.features.op, calls[3].features.op);
+  EXPECT_EQ(read.features.size_count, calls[3].features.size_count);
+}
+
+TEST(Calibration, SaysWhatIsWrongWithAFile) {
+  const std::string head(kHead);
+  EXPECT_EQ(refusal(head), "the calibration is cut off: the list of measured ops has no end | c.toml");
+  EXPECT_EQ(refusal("kind = \"gpu\"\n"), "not a calibration | c.toml");
+  std::string text = head;
+  text.replace(text.find("\"1\""), 3, "\"7\"");
+  EXPECT_EQ(refusal(text + "]\n"), "a calibration of format 7; this opscope reads format 1 | c.toml:1");
+  EXPECT_EQ(refusal(head + "  \"what is this\",\n]\n"), "not a measured op: '  \"what is this\",' | c.toml:24");
+  text = head;
+  text.replace(text.find("launch"), 6, "lunch_");
+  EXPECT_EQ(refusal(text + "]\n"), "no such key in a calibration: 'host.lunch_' | c.toml:15");
+  text = head;
+  text.replace(text.find("features = \"1\""), 14, "features = \"0\"");
+  const std::vector<MeasuredCall> calls = relus();
+  const std::string line = write_calibration(*calibrated(), calls);
+  EXPECT_NE(refusal(text + line.substr(line.find("  \"pointwise"))).find("features are of another version"),
+            std::string::npos);
+}
+
+TEST(Calibration, ThatComesWithOpscopeHasTheFeaturesOfToday) {
+  ASSERT_FALSE(known_calibrations().empty());
+  for (const CalibrationPointer& each : known_calibrations()) {
+    EXPECT_NE(find_device(each->device), nullptr) << each->device;
+    EXPECT_TRUE(each->is_measured || each->measured_calls() == 0) << each->device;
+    for (std::size_t f = 0; f < kFamilies; ++f) {
+      std::vector<MeasuredCall> calls = each->calls(static_cast<OpFamily>(f));
+      std::vector<MeasuredCall> some;
+      for (std::size_t i = 0; i < calls.size(); i += 7) some.push_back(calls[i]);
+      std::vector<MeasuredCall> fresh = some;
+      add_features(fresh);
+      for (std::size_t i = 0; i < some.size(); ++i) {
+        const OpFeatures &before = some[i].features, &now = fresh[i].features;
+        EXPECT_EQ(std::tuple(before.op, before.family, before.dtype, before.kind, before.size_count),
+                  std::tuple(now.op, now.family, now.dtype, now.kind, now.size_count))
+            << some[i].text;
+        for (std::size_t k = 0; k < now.size_count; ++k)
+          EXPECT_NEAR(before.sizes[k], now.sizes[k], 0.01 + 0.001 * now.sizes[k]) << some[i].text;
+      }
+    }
+  }
+}
+
+TEST(FittedRates, AreThoseOfTheDevice) {
+  const FamilyRates* rates = calibrated()->rates(OpFamily::kPointwise, DType::kFloat32);
+  ASSERT_NE(rates, nullptr);
+  EXPECT_NEAR(rates->byte_rate, kRate, 0.02 * kRate);
+  EXPECT_NEAR(rates->seconds, kStart, 0.02 * kStart);
+  EXPECT_LT(rates->error_median, 0.02);
+}
+
+TEST(Predictor, TakesAMeasuredCallAsItIs) {
+  const PredictedOp told = told_of(relu_text(1 << 20));
+  EXPECT_EQ(told.source, TimeSource::kMeasured);
+  EXPECT_NEAR(told.seconds, relu_seconds(1 << 20), 1e-3 * told.seconds);
+  EXPECT_DOUBLE_EQ(told.host_seconds, 4e-6);
+  EXPECT_EQ(told_of(relu_text(1 << 20, "cpu")).source, TimeSource::kMeasured);
+}
+
+TEST(Predictor, TellsACallBetweenMeasuredOnes) {
+  const PredictedOp told = told_of(relu_text(3 << 20));
+  EXPECT_EQ(told.source, TimeSource::kInterpolated);
+  EXPECT_NEAR(told.seconds, relu_seconds(3 << 20), 0.05 * told.seconds);
+}
+
+TEST(Predictor, IsLessSureFarFromWhatWasMeasured) {
+  const std::string far = "aten::add.Tensor(self: float32[64,4096] strides [1,64], other: float16[64,4096], alpha: 1) on cuda "
+                          "-> float32[64,4096]";
+  std::vector<MeasuredCall> noisy = relus();
+  for (std::size_t i = 0; i < noisy.size(); ++i) noisy[i].seconds *= i % 2 == 0 ? 1.4 : 0.7;
+  const CalibrationPointer calibration = calibrated(noisy);
+  EXPECT_GT(told_of(far, calibration).deviation, told_of(noisy[5].text, calibration).deviation);
+}
+
+TEST(Predictor, SaysTheRooflineWhereNothingElseIsKnown) {
+  const std::string product = "aten::mm(self: float32[64,64], mat2: float32[64,64]) on cuda -> float32[64,64]";
+  const PredictedOp told = told_of(product);
+  EXPECT_EQ(told.source, TimeSource::kRoofline);
+  EXPECT_GT(told.seconds, 0);
+  EXPECT_EQ(told_of("mine::op(self: float32[64]) on cuda -> float32[64]").source, TimeSource::kUnknown);
+}
+
+TEST(Predictor, BorrowsFromARelatedDevice) {
+  const PredictorPointer l4 = predictor_for(find_device("l4"));
+  EXPECT_TRUE(l4->is_borrowed());
+  EXPECT_GT(l4->run_spread(), predictor_for(find_device("h200"))->run_spread());
+}
+
+ProfileOptions on(std::string_view device, RunMode mode, double host_speed = 1) {
+  ProfileOptions options;
+  options.hardware = find_device(device);
+  options.mode = mode, options.host_speed = host_speed;
+  return options;
+}
+
+TEST(PredictedRun, IsTheSumOfItsOps) {
+  const Graph graph = test::ResNet18::make(8);
+  for (const RunMode mode : {RunMode::kEager, RunMode::kGraph, RunMode::kCompiled}) {
+    const Profile profile = make_profile(graph, on("h200", mode));
+    double sum = 0, limits = 0;
+    for (const OpShare& op : profile.predicted.ops) sum += op.seconds;
+    for (const double part : profile.predicted.by_limit) limits += part;
+    EXPECT_NEAR(sum, profile.predicted.seconds, 1e-9) << name(mode);
+    EXPECT_NEAR(profile.totals.predicted_seconds(), profile.predicted.seconds, 1e-9) << name(mode);
+    EXPECT_NEAR(limits, profile.predicted.seconds, 1e-4 * sum + 2e-5) << name(mode);
+    const TimeRange range = range_of(profile.predicted.seconds, profile.totals.predicted_spread(), profile.predicted.run_spread);
+    EXPECT_LT(range.low, profile.predicted.seconds);
+    EXPECT_GT(range.high, profile.predicted.seconds);
+  }
+}
+
+TEST(PredictedRun, WaitsForTheHostWhereOpsAreSmall) {
+  const Graph small = test::ResNet18::make(1), large = test::ResNet18::make(256);
+  const Profile waits = make_profile(small, on("h200", RunMode::kEager));
+  const Profile works = make_profile(large, on("h200", RunMode::kEager));
+  EXPECT_GT(waits.predicted.of(RunLimit::kHost), 0.3 * waits.predicted.seconds);
+  EXPECT_LT(works.predicted.of(RunLimit::kHost), 0.1 * works.predicted.seconds);
+  EXPECT_LT(make_profile(small, on("h200", RunMode::kGraph)).predicted.seconds, waits.predicted.seconds);
+  EXPECT_LT(make_profile(small, on("h200", RunMode::kEager, 2)).predicted.seconds, waits.predicted.seconds);
+}
+
+TEST(PredictedRun, OfAnyGraphOnAnyDeviceIsARun) {
+  for (std::uint32_t seed = 0; seed < 12; ++seed) {
+    const Graph graph = test::RandomGraph(seed).make();
+    for (const DevicePointer& device : known_devices()) {
+      const Profile profile = make_profile(graph, on(device->id, RunMode::kEager));
+      EXPECT_GE(profile.predicted.seconds, 0) << device->id;
+      std::uint64_t unknown = 0;
+      for (const OpCost& cost : profile.costs) unknown += !cost.predicted_known;
+      EXPECT_EQ(unknown, profile.predicted.unknown_ops);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace opscope
