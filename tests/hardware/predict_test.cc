@@ -110,7 +110,7 @@ TEST(Calibration, SaysWhatIsWrongWithAFile) {
   std::string text = head;
   text.replace(text.find("\"1\""), 3, "\"7\"");
   EXPECT_EQ(refusal(text + "]\n"), "a calibration of format 7; this opscope reads format 1 | c.toml:1");
-  EXPECT_EQ(refusal(head + "  \"what is this\",\n]\n"), "not a measured op: '  \"what is this\",' | c.toml:24");
+  EXPECT_EQ(refusal(head + "  \"what is this\",\n]\n"), "not a measured op: '  \"what is this\",' | c.toml:22");
   text = head;
   text.replace(text.find("launch"), 6, "lunch_");
   EXPECT_EQ(refusal(text + "]\n"), "no such key in a calibration: 'host.lunch_' | c.toml:15");
@@ -225,7 +225,7 @@ TEST(PredictedRun, WaitsForTheHostWhereOpsAreSmall) {
 
 TEST(PredictedRun, OfAnyGraphOnAnyDeviceIsARun) {
   for (std::uint32_t seed = 0; seed < 12; ++seed) {
-    const Graph graph = test::RandomGraph(seed).make();
+    const Graph graph = test::RandomGraph(seed).make(60);
     for (const DevicePointer& device : known_devices()) {
       const Profile profile = make_profile(graph, on(device->id, RunMode::kEager));
       EXPECT_GE(profile.predicted.seconds, 0) << device->id;

@@ -190,7 +190,7 @@ class CalibrationReader {
   }
 
   void calls() {
-    std::size_t line = 1 + static_cast<std::size_t>(std::ranges::count(head_, '\n')) + 1;
+    std::size_t line = static_cast<std::size_t>(std::ranges::count(head_, '\n')) + 3;  // behind "[measured]"
     bool closed = false;
     for (std::string_view rest = rest_; !rest.empty() && !closed; ++line) {
       const auto end = std::min(rest.find('\n'), rest.size());
