@@ -41,6 +41,20 @@ struct UnmatchedOp {
   Nanoseconds total = 0;  // on the host's clock
 };
 
+// A line of the user's code that ran while no op did, in one run that was followed line by line. Shares of
+// `outside`: following makes Python slower.
+struct OutsideLine {
+  std::uint32_t scope = 0;       // in which
+  std::uint32_t after = kNoOp;   // the op before it, where it took longest; kNoOp: none
+  std::uint32_t before = kNoOp;  // and the op that came then
+  std::string source;            // "/home/me/model.py:42"; "": none of the user's
+  bool waits = false;            // it waits for the device by itself: torch.cuda.synchronize()
+  std::uint64_t count = 0;       // between how many pairs of ops
+  Nanoseconds time = 0;
+
+  static constexpr std::uint32_t kNoOp = std::numeric_limits<std::uint32_t>::max();
+};
+
 // Samples are by op (or scope) and then by run: sample(host, op, run) = host[op * runs + run].
 struct Measurement {
   Environment environment;
@@ -58,6 +72,8 @@ struct Measurement {
   std::vector<Nanoseconds> host;      // by op: from its call until that returned
   std::vector<Nanoseconds> device;    // by op: between its two marks there; 0: it gives the device nothing
   std::vector<Nanoseconds> scopes;    // by scope: host time of the module's call
+  std::vector<Nanoseconds> outside;   // by scope: host time in it and in none below it, while no op ran
+  std::vector<OutsideLine> lines;     // of that, by what took longest; empty where lines were not followed
   std::vector<Nanoseconds> repeated;  // by op: alone, over and over, median; kUnmeasured: not tried. Or empty
 
   // One run as it went, the one whose time is the median: offsets from its start.

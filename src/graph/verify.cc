@@ -197,6 +197,11 @@ class Verifier {
     whole(measured.host, ops * runs, "ops on the host"),
         whole(measured.device, ops * runs, "ops on the device");
     whole(measured.scopes, scopes * runs, "module calls"), whole(measured.repeated, ops, "repeated ops");
+    whole(measured.outside, scopes * runs, "time outside ops");
+    for (const OutsideLine& line : measured.lines)
+      if (line.scope >= scopes || (line.after != kNone && line.after >= ops) ||
+          (line.before != kNone && line.before >= ops) || measured.outside.empty())
+        fail("a line outside ops ({}) names a scope or an op that is not there", line.source);
     whole(measured.host_begin, ops, "beginnings"),
         whole(measured.device_begin, ops, "beginnings on the device");
     whole(measured.scope_begin, scopes, "beginnings of module calls");

@@ -339,12 +339,22 @@ void write_json(JsonWriter& json, const Measurement& of) {
       {"host_ns", of.host},
       {"device_ns", of.device},
       {"scopes_ns", of.scopes},
+      {"outside_ns", of.outside},
       {"repeated_ns", of.repeated},
       {"host_begin_ns", of.host_begin},
       {"device_begin_ns", of.device_begin},
       {"scope_begin_ns", of.scope_begin}};
   for (const auto& [key, samples] : lists)
     if (!samples.empty()) json.list(key, samples | std::views::transform(measured));
+  if (!of.lines.empty())
+    json.objects("lines", of.lines, [&](const OutsideLine& line) {
+      json.field("scope", line.scope);
+      if (line.after != kNone) json.field("after", line.after);
+      if (line.before != kNone) json.field("before", line.before);
+      if (!line.source.empty()) json.field("source", line.source);
+      if (line.waits) json.field("waits", true);
+      json.fields("count", line.count, "time_ns", line.time);
+    });
   if (!of.unmatched.empty())
     json.objects("unmatched", of.unmatched, [&](const UnmatchedOp& op) {
       json.fields("op", op.op, "count", op.count, "total_ns", op.total);

@@ -26,6 +26,7 @@ Needs needs_met(const Costs& costs) {
   add(costs.is_measured, kNeedsMeasurement);
   add(costs.has_device, kNeedsDevice);
   add(costs.is_predicted, kNeedsPrediction);
+  add(costs.has_wall, kNeedsWall);
   add(costs.saved_bytes.has_value(), kNeedsFusion);
   if (!costs.model) return given;
   add(costs.model->peak_memory_bytes.has_value(), kNeedsPeak);
@@ -163,6 +164,23 @@ constexpr Metric kMetrics[] = {
      .of = [](const Costs& c) { return timed(c.sums.time); },
      .need = kNeedsMeasurement,
      .basis = Basis::kModules},
+    {.key = "wall_seconds",
+     .title = "Wall",
+     .words = "wall time",
+     .aliases = "wall",
+     .unit = Unit::kSeconds,
+     .of = [](const Costs& c) { return timed(c.sums.wall_time); },
+     .need = kNeedsWall,
+     .basis = Basis::kModules},
+    {.key = "outside_seconds",
+     .title = "Outside ops",
+     .words = "time outside ops",
+     .aliases = "outside",
+     .unit = Unit::kSeconds,
+     .of = [](const Costs& c) { return timed(c.sums.outside_time); },
+     .need = kNeedsWall,
+     .basis = Basis::kModules,
+     .is_detail = true},
     rate<kFlops>("flops_per_second", "FLOP/s", "FLOPs a second", Unit::kFlopRate),
     rate<kBytesMoved>("bytes_per_second", "Bytes/s", "bytes a second", Unit::kBandwidth),
     {.key = "roofline_seconds",
@@ -287,6 +305,9 @@ Missing why_missing(const Metric& metric) {
   switch (metric.need) {
     case kNeedsMeasurement:
       return {"no time was measured", "opscope measure MODEL --save FILE.json, then name the file"};
+    case kNeedsWall:
+      return {"this time is of modules, in a measured model",
+              "opscope measure MODEL --save FILE.json, then opscope plot flame FILE.json"};
     case kNeedsPrediction:
       return {"a predicted time is of a device, and none is named",
               "for example --hardware h200; `opscope devices` lists them"};

@@ -26,13 +26,17 @@ struct Metrics {
   Confidence confidence = Confidence::kExact;  // the worst of its ops
   Count time{}, roofline_time{};               // picoseconds: see OpCost
   Count predicted_time{}, predicted_wait{}, predicted_variance{};
-  Count compute_bound_time{};                  // of the roofline's: of ops that arithmetic limits
-  std::uint64_t roofline_unknown = 0;          // ops whose roofline time is not known, and not in it
-  std::uint64_t predicted_unknown = 0;         // the same of the predicted time
+  // Of modules alone, on the host's clock: what is between their ops, and with these all that passes in them.
+  Count outside_time{}, wall_time{};
+  Count compute_bound_time{};           // of the roofline's: of ops that arithmetic limits
+  std::uint64_t roofline_unknown = 0;   // ops whose roofline time is not known, and not in it
+  std::uint64_t predicted_unknown = 0;  // the same of the predicted time
 
   Count memory_bytes() const { return traffic.total(); }
   double arithmetic_intensity() const { return ratio(flops, memory_bytes()); }  // 0 where no byte moves
   double time_seconds() const { return static_cast<double>(time.value()) * kPicosecond; }
+  double outside_seconds() const { return static_cast<double>(outside_time.value()) * kPicosecond; }
+  double wall_seconds() const { return static_cast<double>(wall_time.value()) * kPicosecond; }
   double predicted_seconds() const { return static_cast<double>(predicted_time.value()) * kPicosecond; }
   double predicted_spread() const {  // standard deviation, seconds
     return std::sqrt(static_cast<double>(predicted_variance.value())) * kNanosecond;
@@ -45,7 +49,7 @@ struct Metrics {
     for (Count* count :
          {&work.macs, &work.other_flops, &work.specials, &traffic.input_bytes, &traffic.output_bytes,
           &traffic.weight_bytes, &flops, &time, &roofline_time, &compute_bound_time, &predicted_time,
-          &predicted_wait, &predicted_variance})
+          &predicted_wait, &predicted_variance, &outside_time, &wall_time})
       visit(*count);
   }
   // Inline: run several times for each op of every graph. Saturating, so the order of ops is free.
@@ -55,6 +59,7 @@ struct Metrics {
     predicted_time += other.predicted_time, predicted_wait += other.predicted_wait;
     predicted_variance += other.predicted_variance;
     predicted_unknown += other.predicted_unknown;
+    outside_time += other.outside_time, wall_time += other.wall_time;
     compute_bound_time += other.compute_bound_time, roofline_unknown += other.roofline_unknown;
     confidence = std::max(confidence, other.confidence);
     return *this;
@@ -93,6 +98,7 @@ struct Costs {
   bool is_measured = false;                // its time was
   bool has_device = false;                 // its roofline is one's
   bool is_predicted = false;               // so is its time
+  bool has_wall = false;                   // a module, whose calls were measured with all that is in them
   std::optional<Count> saved_bytes{};      // of a subgraph
 };
 
@@ -108,14 +114,16 @@ enum Need : unsigned {
   kNeedsProducts = 64,   // FLOPs with weights and between activations: of a whole model
   kNeedsFusion = 128,    // a subgraph
   kNeedsPrediction = 256,
+  kNeedsWall = 512,  // a module, or the whole model, measured with what is between its ops
 };
 using Needs = unsigned;
 // What the rows of a command have, so which metrics it offers.
 inline constexpr Needs kLayerNeeds = kNeedsParameters | kNeedsMeasurement | kNeedsDevice | kNeedsPrediction;
+inline constexpr Needs kModuleNeeds = kLayerNeeds | kNeedsWall;
 inline constexpr Needs kTypeNeeds = kNeedsMeasurement | kNeedsDevice | kNeedsPrediction;
 inline constexpr Needs kSubgraphNeeds = kNeedsDevice | kNeedsFusion;
-inline constexpr Needs kSweepNeeds =
-    kNeedsParameters | kNeedsDevice | kNeedsPrediction | kNeedsPeak | kNeedsPeakParts | kNeedsBounds | kNeedsProducts;
+inline constexpr Needs kSweepNeeds = kNeedsParameters | kNeedsDevice | kNeedsPrediction | kNeedsPeak |
+                                     kNeedsPeakParts | kNeedsBounds | kNeedsProducts;
 inline constexpr Needs kModelNeeds = kLayerNeeds | kNeedsPeak | kNeedsBounds;
 inline constexpr Needs kAllNeeds = ~0u;
 

@@ -11,6 +11,7 @@
 #include "graph/signature.h"
 #include "ops/replay_plan.h"
 #include "python/bindings.h"
+#include "python/line_timer.h"
 #include "python/session.h"
 #include "readers/results/op_times.h"
 #include "torch/timing/replay.h"
@@ -154,8 +155,8 @@ py::list rows_of(const std::vector<NotReplayed>& skipped) {
   return rows;
 }
 
-// What each call takes alone: (seconds, their deviation, seconds of the host, gaps are counted), or why it could
-// not be run.
+// What each call takes alone: (seconds, their deviation, seconds of the host, gaps are counted), or why it
+// could not be run.
 py::list replay_calls(const std::vector<std::string>& texts, std::size_t cache_bytes, double min_seconds,
                       const py::object& progress) {
   const Graph graph = graph_of_calls(texts);
@@ -305,8 +306,19 @@ void Session::measure(const py::object& prepare, const py::object& call, const P
     }
     report(++done);
   }
+  follow_lines(*timing, [&] { timed(engine::Pace::kByLine); });
   warmup_ = plan.warmup;
   note_changed_weights();
+}
+
+// One more run: on which lines the time outside of ops passes. Where a debugger or a tool for coverage has
+// the lines already, it is known by module only.
+void Session::follow_lines(engine::Timing& timing, const std::function<void()>& run) {
+  LineTimer lines(foreign_folders_);
+  if (!lines.start()) return;
+  run();
+  lines.stop();
+  timing.take_lines(lines.take());
 }
 
 void bind_replay(py::module_& m) {
@@ -315,7 +327,8 @@ void bind_replay(py::module_& m) {
   m.def("replay_calls", replay_calls, py::arg("texts"), py::kw_only(), py::arg("cache_bytes") = 0,
         py::arg("min_seconds") = 0.02, py::arg("progress") = py::none());
   m.def("call_texts", [](const Graph& graph) {
-    std::vector<std::pair<std::string, std::size_t>> texts;  // of ops that can be run alone, and how often they run
+    std::vector<std::pair<std::string, std::size_t>>
+        texts;  // of ops that can be run alone, and how often they run
     for (const auto& group : make_replay_plan(graph).groups)
       texts.emplace_back(call_text(graph, graph.ops[group.ops.front()]), group.ops.size());
     return texts;

@@ -285,6 +285,7 @@ void Session::set_watching(bool on) {
 
 void Session::find_lines(const std::string& torch_folder, const std::string& own_folder, bool of_ops) {
   recording_->notes_lines = of_ops;
+  foreign_folders_ = {torch_folder, own_folder};
   recording_->source_line = [torch_folder, own_folder] {
     py::gil_scoped_acquire gil;
     auto frame = py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(PyEval_GetFrame()));

@@ -4,6 +4,7 @@
 
 #include <c10/util/FunctionRef.h>
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -90,6 +91,7 @@ class Session {
   std::vector<py::object> kept_;  // modules met only in calls: held so that addresses are not reused
   std::map<std::pair<ModuleId, std::string>, std::uint32_t> unnamed_;  // modules made in forward, by type
   void set_watching(bool on);
+  void follow_lines(engine::Timing& timing, const std::function<void()>& run);
   void journal_before_runs();
   void note_changed_weights();
   struct Input {
@@ -100,6 +102,7 @@ class Session {
   std::vector<Input> inputs_;  // of a real run
   std::vector<at::Tensor> buffers_;
   std::uint32_t warmup_ = 0;
+  std::vector<std::string> foreign_folders_;  // whose lines are not the user's
   std::optional<std::string> failed_module_;
   bool lazy_ = false, failed_in_thread_ = false;
   bool follows_ = false;  // the calls of modules

@@ -46,6 +46,8 @@ int main(int argc, char** argv) {
     const std::string name = on_device ? "measured_gpu" : "measured_cpu";
     Graph graph = test::ResNet18::make();
     write_file(folder + name + ".json", write_json(test::measure(graph, {.on_device = on_device})));
+    write_file(folder + (on_device ? "sleepy_gpu.json" : "sleepy.json"),
+               write_json(test::add_sleep(graph, graph.ops[10].scope)));
   }
   Graph step = test::training_step();
   write_file(folder + "measured_training.json", write_json(test::measure(step)));

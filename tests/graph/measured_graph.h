@@ -2,6 +2,7 @@
 // little different in every run, and one run that something disturbed.
 #pragma once
 
+#include <algorithm>
 #include <numeric>
 
 #include "graph/graph.h"
@@ -76,6 +77,35 @@ inline Graph& measure(Graph& graph, const MeasuredAs& as = {}) {
   }
   add_whole_runs(graph);
   m.base_memory_bytes = 1 << 20, m.peak_memory_bytes = 3 << 20;
+  graph.verify();
+  return graph;
+}
+
+// What passes outside of ops: 8 us in each call and run, and in one call a sleep of 30 ms on line 42 of the
+// model.
+inline Graph& add_sleep(Graph& graph, ScopeId sleepy) {
+  auto& m = graph.measurement;
+  m.outside.clear();
+  for (ScopeId scope = 0; scope < graph.scopes.size(); ++scope)
+    for (std::uint32_t run = 0; run < m.runs; ++run)
+      m.outside.push_back(shaken(scope == sleepy ? 30'040'000 : 8'000, scope, run, 1));
+  const auto first = std::ranges::find(graph.ops, sleepy, &Op::scope);
+  const auto op = static_cast<OpId>(first - graph.ops.begin());
+  m.lines = {
+      {.scope = sleepy,
+       .after = op,
+       .before = op + 1,
+       .source = "/home/me/model.py:42",
+       .count = 1,
+       .time = 30'030'000},
+      {.scope = sleepy,
+       .after = op + 1,
+       .before = op + 2,
+       .source = "/home/me/model.py:43",
+       .count = 2,
+       .time = 10'000},
+      {.scope = 0, .before = 0, .source = "/home/me/model.py:60", .count = 4, .time = 8'000},
+      {.scope = 0, .after = op, .source = "/home/me/model.py:61", .waits = true, .count = 1, .time = 4'000}};
   graph.verify();
   return graph;
 }

@@ -99,7 +99,7 @@ TEST(MeasureReport, RunsThatAreQuickerWithTheClockAreNoise) {
   const Profile profile = make_profile(graph);
   const RunTimes runs = run_times(profile, OpTimes(profile));
   EXPECT_TRUE(runs.is_reversed());
-  EXPECT_DOUBLE_EQ(runs.idle(), runs.timed.median - runs.ops.median);
+  EXPECT_DOUBLE_EQ(runs.idle(), runs.timed.median - runs.op_seconds);
   TextOptions options;
   options.width = 200;
   const std::string text = measure_report(profile, Format::kText, options);

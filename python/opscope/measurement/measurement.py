@@ -247,7 +247,7 @@ def _measured(call: Call, device: torch.device, asked: Runs, progress: Progress 
             progress=_named(call.source.name, progress),
             after=one_more,
             **plan,
-            **call.settings(),
+            **call.settings() | {"source_lines": True},  # waits and transfers are told with their lines
         )
     except Error as problem:
         if not ran_out(problem):

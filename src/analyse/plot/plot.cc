@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "analyse/profile/rollup.h"
+#include "analyse/times/host_time.h"
 #include "analyse/tree/module_tree.h"
 #include "base/choices.h"
 #include "base/error.h"
@@ -31,6 +32,8 @@ Count bytes_of(const Profile& profile, const GraphView& view, const ViewNode& no
   const bool fused = view.level == Level::kSubgraph && node.kind == "subgraph" && node.subgraph != kNone;
   return fused ? profile.partition().subgraphs[node.subgraph].memory_bytes() : node.metrics.memory_bytes();
 }
+
+constexpr double kNoticeable = 0.01;  // of the whole
 
 using Key = std::tuple<std::string_view, Category, std::uint64_t, std::uint64_t>;
 
@@ -62,18 +65,20 @@ void settle(RooflinePlot& plot) {
 
 struct IcicleItem : TreeNode {
   std::string_view type{};
-  bool inner = false;  // has modules below it
+  bool inner = false;       // its own ops are slices above it
+  bool is_outside = false;  // what passes in the module while no op runs
   Count value{};
   double amount = 0;  // the same, which does not saturate: shares add up however large they are
   Category category = Category::kCustom;  // of the costliest op in it
   Count costliest{};                      // what that op costs
 };
 
-// Of ops; what modules own is counted apart.
-Count value_of(const OpCost& cost, const Metric& metric) {
+// Of ops; what modules own is counted apart, and what passes in them outside of ops.
+Count value_of(const Profile& profile, OpId op, const Metric& metric) {
   if (metric.need == kNeedsParameters) return {};
   Metrics sums;
-  sums += cost;
+  sums += profile.costs[op];
+  if (metric.need == kNeedsWall) sums.wall_time = host_time_of(*profile.graph, profile.costs, op);
   return plotted_count(metric, sums);
 }
 
@@ -90,6 +95,7 @@ struct IcicleTree {
     for (IcicleItem& node : nodes)
       node.type = graph.text(graph.modules[node.module].type), node.inner = !node.children.empty();
     if (metric.need == kNeedsParameters) add_parameters();
+    if (metric.need == kNeedsWall) add_outside();
     add_ops();
     sum_up();
   }
@@ -128,7 +134,9 @@ struct IcicleTree {
       slice.share = slice.repeat * node.amount / nodes[0].amount;
       if (slice.parent != kNone) next_begin[slice.parent] += slice.share;
       next_begin.push_back(slice.begin);
-      if (node.depth == max_depth || node.children.empty()) slice.category = node.category;
+      slice.is_outside = node.is_outside;
+      const bool is_tip = node.depth == max_depth || node.children.empty();
+      if (is_tip && !slice.is_outside) slice.category = node.category;
       plot.depth = std::max(plot.depth, slice.depth);
       plot.slices.push_back(std::move(slice));
     });
@@ -160,7 +168,7 @@ struct IcicleTree {
     for (OpId op = 0; op < graph.ops.size(); ++op) {
       const OpCost& cost = profile.costs[op];
       const std::uint32_t module = of_module[graph.scopes[graph.ops[op].scope].module];
-      const Count value = value_of(cost, metric);
+      const Count value = value_of(profile, op, metric);
       std::uint32_t at = module;
       if (nodes[module].inner && value) {
         const std::uint32_t type = types.of_target[graph.ops[op].target];
@@ -172,6 +180,29 @@ struct IcicleTree {
       node.value += value;
       const Count weight = metric.need == kNeedsParameters ? cost.flops : value;
       if (cost.rule && weight > node.costliest) node.costliest = weight, node.category = cost.rule->category;
+    }
+  }
+
+  // Beside the ops and modules that it is between. A leaf's calls take their time too, and show it where that
+  // is most of it.
+  void add_outside() {
+    std::vector<Metrics> own(graph.modules.size());
+    add_own_walls(graph, profile.costs, own);
+    for (ModuleId module = 0; module < own.size(); ++module) {
+      const Count outside = own[module].outside_time;
+      Metrics alone;
+      alone.outside_time = alone.wall_time = outside;
+      const Count time = plotted_count(metric, alone);
+      const double share = ratio(outside, profile.totals.wall_time);
+      IcicleItem& node = nodes[of_module[module]];
+      node.inner = node.inner || (share >= kNoticeable && 2 * ratio(outside, own[module].wall_time) > 1);
+      if (!time) continue;
+      if (!node.inner) {
+        node.value += time;
+        continue;
+      }
+      const std::uint32_t slice = add_own(of_module[module], "outside ops");
+      nodes[slice].value = time, nodes[slice].is_outside = true;
     }
   }
 

@@ -235,11 +235,10 @@ void assess_prediction(const Graph& graph, Profile& profile) {
   const PredictorPointer predictor = predictor_for(options.hardware, options.calibration);
   std::optional<Partition> partition;
   if (options.mode == RunMode::kCompiled) partition = make_partition(graph, profile.costs, options.partition);
-  profile.predicted = simulate(graph, profile.costs, predictor,
-                               {.mode = options.mode,
-                                .host_speed = options.host_speed,
-                                .float32 = profile.roofline.float32},
-                               partition ? &*partition : nullptr);
+  profile.predicted =
+      simulate(graph, profile.costs, predictor,
+               {.mode = options.mode, .host_speed = options.host_speed, .float32 = profile.roofline.float32},
+               partition ? &*partition : nullptr);
   for (OpId i = 0; i < graph.ops.size(); ++i) {
     const OpShare& share = profile.predicted.ops[i];
     OpCost& cost = profile.costs[i];

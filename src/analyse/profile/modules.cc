@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "analyse/profile/rollup.h"
+#include "analyse/times/host_time.h"
 #include "base/groups.h"
 #include "base/large_pages.h"
 #include "graph/graph.h"
@@ -113,6 +114,7 @@ std::vector<Metrics> own_metrics(const Profile& profile) {
   std::vector<Metrics> sums(graph.modules.size());
   for (std::size_t i = 0; i < graph.ops.size(); ++i)
     sums[graph.scopes[graph.ops[i].scope].module] += profile.costs[i];
+  add_own_walls(graph, profile.costs, sums);
   return sums;
 }
 
@@ -136,8 +138,8 @@ std::vector<ModuleRow> module_rows(const Profile& profile) {
   const Graph& graph = *profile.graph;
   std::vector<ModuleRow> rows = tree_order(graph);
   const std::vector<std::uint32_t> row_of = rows_of_modules(rows);
-  for (std::size_t i = 0; i < graph.ops.size(); ++i)
-    rows[row_of[graph.scopes[graph.ops[i].scope].module]].metrics += profile.costs[i];
+  const std::vector<Metrics> own = own_metrics(profile);
+  for (ModuleRow& row : rows) row.metrics = own[row.module];
   // Children come after their parent, so one pass from the back carries everything to the root.
   for (std::size_t r = rows.size(); r-- > 1;)
     rows[row_of[graph.modules[rows[r].module].parent]].metrics += rows[r].metrics;

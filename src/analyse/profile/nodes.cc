@@ -4,6 +4,7 @@
 
 #include "analyse/profile/profile.h"
 #include "analyse/profile/rollup.h"
+#include "analyse/times/host_time.h"
 #include "analyse/times/times.h"
 #include "base/groups.h"
 #include "base/text.h"
@@ -152,6 +153,7 @@ Profile make_profile(const Graph& graph, const ProfileOptions& options) {
   assess_roofline(graph, profile);
   assess_prediction(graph, profile);
   for (const OpCost& cost : profile.costs) profile.totals += cost;
+  add_wall(graph, profile.costs, profile.totals);
   profile.parameters = all_parameters(graph);
   profile.diagnostics = graph.diagnostics;
   assess_experts(profile);

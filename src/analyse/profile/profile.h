@@ -205,7 +205,8 @@ inline Costs costs_of(const Profile& profile, const Metrics& sums, const Paramet
           .parameters = parameters,
           .is_measured = !profile.graph->measurement.empty(),
           .has_device = profile.roofline.device != nullptr,
-          .is_predicted = profile.predicted.predictor != nullptr};
+          .is_predicted = profile.predicted.predictor != nullptr,
+          .has_wall = !profile.graph->measurement.outside.empty()};
 }
 
 // "5.5" of "5.5 of 8 experts"; "2" where it is whole.
@@ -217,7 +218,7 @@ Profile make_profile(const Graph& graph, const ProfileOptions& options = {});
 // By row of Profile::modules(): one past the last row of its subtree.
 std::vector<std::uint32_t> subtree_ends(const std::vector<ModuleRow>& rows);
 
-// By module: the ops it ran itself, outside the modules below it.
+// By module: the ops it ran itself, outside the modules below it, and what passed in it beside them.
 std::vector<Metrics> own_metrics(const Profile& profile);
 
 // The op called `node`: an index ("12"), a layer's name, or an op's name within its module; throws Error with

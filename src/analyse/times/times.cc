@@ -10,6 +10,7 @@
 #include "analyse/profile/rollup.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "graph/outside.h"
 
 namespace opscope {
 namespace {
@@ -29,6 +30,8 @@ std::vector<std::uint32_t> rows_of_ops(const Profile& profile) {
   for (const Op& op : profile.graph->ops) rows.push_back(of_scope[op.scope]);
   return rows;
 }
+
+constexpr Nanoseconds kShortestPart = 100;  // of a run: shorter stretches without an op are not drawn
 
 struct Interval {
   Nanoseconds begin = kUnmeasured, end = 0;
@@ -51,6 +54,7 @@ class Layout {
   RunTimeline run() {
     for (ScopeId s = 0; s < graph_.scopes.size(); ++s) measured_call(s);
     for (OpId op = 0; op < graph_.ops.size(); ++op) place(op);
+    if (!measured_.outside.empty()) outside();
     device();
     phases();
     nest();
@@ -110,6 +114,40 @@ class Layout {
     for (const Open& open : open_) made_.host[open.slice].end = std::max(made_.host[open.slice].end, at.end);
   }
 
+  // Stretches without an op that are worth a look.
+  void outside() {
+    HostRun run;
+    for (ScopeId s = 0; s < calls_.size(); ++s)
+      if (calls_[s].known()) run.calls.push_back({s, calls_[s].begin, calls_[s].end});
+    for (OpId op = 0; op < graph_.ops.size(); ++op)
+      if (const Interval at = of_op(op); at.known()) run.ops.push_back({op, at.begin, at.end});
+    run.began = kUnmeasured;
+    for (const auto& call : run.calls)
+      run.began = std::min(run.began, call.begin), run.ended = std::max(run.ended, call.end);
+    for (const auto& op : run.ops)
+      run.began = std::min(run.began, op.begin), run.ended = std::max(run.ended, op.end);
+    if (run.ended <= run.began) return;
+    const Nanoseconds least = (run.ended - run.began) / kShortestPart;
+    each_outside(run, [&](const OutsidePiece& piece) {
+      if (piece.end - piece.begin < std::max<Nanoseconds>(least, 1)) return;
+      const std::uint32_t phase = piece.before == kNone ? 0 : phase_of(graph_, piece.before);
+      made_.host.push_back({.begin = piece.begin,
+                            .end = piece.end,
+                            .id = piece.scope,
+                            .phase = phase,
+                            .is_outside = true,
+                            .line = line_of(piece)});
+    });
+  }
+  // What took longest there in the run that was followed by line.
+  Id line_of(const OutsidePiece& piece) const {
+    for (Id line = 0; line < measured_.lines.size(); ++line) {
+      const OutsideLine& of = measured_.lines[line];
+      if (of.scope == piece.scope && (of.after == piece.after || of.before == piece.before)) return line;
+    }
+    return kNone;
+  }
+
   // Lengths are the samples. Where the clocks of host and device do not agree on when an op began, it begins
   // with its call, and after the op ahead of it.
   void device() {
@@ -152,7 +190,7 @@ class Layout {
   // made.
   void nest() {
     std::ranges::stable_sort(made_.host, [](const TimelineSlice& a, const TimelineSlice& b) {
-      return std::tuple(a.begin, a.is_op, b.end) < std::tuple(b.begin, b.is_op, a.end);
+      return std::tuple(a.begin, a.is_leaf(), b.end) < std::tuple(b.begin, b.is_leaf(), a.end);
     });
     std::vector<TimelineSlice*> around;
     for (TimelineSlice& slice : made_.host) {
@@ -162,10 +200,10 @@ class Layout {
       around.push_back(&slice);
     }
   }
-  // Ops hold nothing: one that has not ended ends where the next slice begins. A slice of no length at the
-  // very end of another is still inside it, where both begin there.
+  // Ops hold nothing, nor do stretches without any: one that has not ended ends where the next slice begins.
+  // A slice of no length at the very end of another is still inside it, where both begin there.
   static bool is_over(TimelineSlice& outer, const TimelineSlice& next) {
-    if (outer.is_op) {
+    if (outer.is_leaf()) {
       outer.end = std::min(outer.end, next.begin);
       return true;
     }
@@ -268,6 +306,14 @@ Statistics OpTimes::of_calls(std::size_t row) const {
   return is_measured ? statistics(std::move(seconds)) : Statistics{};
 }
 
+// Of all scopes together, run by run.
+static Statistics outside_statistics(const Measurement& measured) {
+  std::vector<Nanoseconds> sums(measured.runs);
+  for (std::size_t i = 0; i < measured.outside.size(); ++i)
+    if (measured.outside[i] != kUnmeasured) sums[i % measured.runs] += measured.outside[i];
+  return statistics(std::span<const Nanoseconds>(sums));
+}
+
 RunTimes run_times(const Profile& profile, const OpTimes& times) {
   const Graph& graph = *profile.graph;
   const Measurement& measured = graph.measurement;
@@ -278,6 +324,10 @@ RunTimes run_times(const Profile& profile, const OpTimes& times) {
   runs.timed_device = statistics(measured.timed_device);
   runs.ops = times.of_ops(times.all());
   if (measured.on_device) runs.host_ops = times.of_host(times.all());
+  runs.op_seconds = profile.totals.time_seconds();
+  runs.has_wall = !measured.outside.empty();
+  runs.outside_seconds = profile.totals.outside_seconds(), runs.wall_seconds = profile.totals.wall_seconds();
+  if (runs.has_wall) runs.outside = outside_statistics(measured);
   for (OpId op = 0; op < graph.ops.size(); ++op) {
     const auto samples = Measurement::samples(measured.op_samples(), op, measured.runs);
     if (std::ranges::all_of(samples, [](Nanoseconds s) { return s == kUnmeasured; })) ++runs.unmeasured_ops;

@@ -69,18 +69,29 @@ struct RunTimes {
   Statistics plain_device, timed_device;  // on the device, from the first thing that it was given to the last
   Statistics ops;                         // the sum of op times, run by run
   Statistics host_ops;                    // on a device: the sum of what their calls took on the host
+  Statistics outside;                     // of the host, while no op ran; none where that is not known
   std::vector<PhaseTimes> phases;         // of a training step
   std::uint64_t unmeasured_ops = 0;       // without any sample
+  // As the tables have them: sums of medians, which add up.
+  double op_seconds = 0, outside_seconds = 0, wall_seconds = 0;
+  bool has_wall = false;
 
   // Seconds of a typical run without the clock, on the clock that ops are timed by.
   double whole() const { return on_device ? plain_device.median : plain.median; }
   double overhead() const { return plain.median > 0 ? timed.median / plain.median : 0; }  // 1.03; 0: unknown
-  double accounted() const { return whole() > 0 ? ops.median / whole() : 0; }  // by the ops; 0: unknown
+  // What the ops are a part of: on the host all that passed in timed runs, where that is known.
+  double reference() const { return has_wall && !on_device ? wall_seconds : whole(); }
+  double accounted() const {
+    return reference() > 0 ? op_seconds / reference() : 0;
+  }  // by the ops; 0: unknown
   double whole_timed() const { return on_device ? timed_device.median : timed.median; }
   // A clock only adds: runs that were clearly quicker with it met a busier machine without it.
   bool is_reversed() const { return whole_timed() > 0 && whole_timed() < 0.95 * whole(); }
   // Of a run, outside of ops.
-  double idle() const { return std::max((is_reversed() ? whole_timed() : whole()) - ops.median, 0.0); }
+  double idle() const {
+    if (has_wall && !on_device) return outside_seconds;
+    return std::max((is_reversed() ? whole_timed() : whole()) - op_seconds, 0.0);
+  }
   bool on_device = false;
 };
 RunTimes run_times(const Profile& profile, const OpTimes& times);
@@ -100,6 +111,9 @@ struct TimelineSlice {
   std::uint32_t depth = 0;         // slices around it in its lane
   std::uint32_t phase = 0;         // in which it ran
   bool is_op = false;              // else a module's call, or a phase
+  bool is_outside = false;         // or a long stretch without an op, in the call of the scope `id`
+  Id line = kNone;                 // of that, in Measurement::lines; kNone: not known
+  bool is_leaf() const { return is_op || is_outside; }
 };
 
 struct RunTimeline {

@@ -109,7 +109,8 @@ struct Candidate {
   FindingKind kind;
   std::string name{};
   std::vector<Saving> savings{};
-  double fixed = 0;  // of no op: the idle time
+  double fixed = 0;      // of no op: the idle time
+  std::size_t line = 0;  // kHost: in HostTime::lines
 };
 
 class Candidates {
@@ -120,7 +121,7 @@ class Candidates {
     add_small_ops();
     if (profile.roofline.device && profile.graph->measurement.environment.precision == "highest")
       add_precision(*profile.roofline.device);
-    if (where.idle > 0) list_.push_back({FindingKind::kIdle, "", {}, where.idle});
+    add_host();
   }
 
   std::vector<Finding> best() {
@@ -154,7 +155,7 @@ class Candidates {
   }
 
   Finding finding(const Candidate& candidate) const {
-    Finding found{.kind = candidate.kind, .name = candidate.name};
+    Finding found{.kind = candidate.kind, .name = candidate.name, .line = candidate.line};
     double memory = 0, compute = 0;
     std::set<std::size_t> parts;  // those without anything to save are not spoken of
     for (const Saving& each : candidate.savings) {
@@ -213,6 +214,20 @@ class Candidates {
     }
   }
 
+  // Lines that take long while no op runs, and what is left of such time. On a device this is the host's own
+  // time, of which the device may need nothing: only what it was idle for could be saved.
+  void add_host() {
+    double left = where_.idle;
+    for (std::size_t i = 0; i < where_.host.lines.size(); ++i) {
+      const OutsideRow& row = where_.host.lines[i];
+      const double saved = std::min(row.seconds, left);
+      if (row.waits || !is_long_gap(where_.host, row) || saved <= 0) continue;
+      list_.push_back({FindingKind::kHost, std::string(row.source), {}, saved, i});
+      left -= saved;
+    }
+    if (left > 0) list_.push_back({FindingKind::kIdle, "", {}, left});
+  }
+
   // What only calling them takes: gone where a graph is captured and replayed or compiled.
   void add_small_ops() {
     if (where_.on_device || where_.call_seconds <= 0) return;
@@ -261,7 +276,7 @@ MeasuredRates measured_rates(const Profile& profile) {
 }
 
 std::string_view name(FindingKind kind) {
-  return choices<FindingKind, FindingKind::kPrecision>("layers", "fusion", "small_ops", "idle",
+  return choices<FindingKind, FindingKind::kPrecision>("layers", "fusion", "small_ops", "host", "idle",
                                                        "precision")[kind];
 }
 
@@ -269,7 +284,8 @@ WhereTimeGoes where_time_goes(const Profile& profile, const OpTimes& times) {
   WhereTimeGoes where;
   const RunTimes runs = run_times(profile, times);
   where.seconds = profile.totals.time_seconds();
-  where.whole = runs.whole(), where.idle = runs.idle(), where.on_device = runs.on_device;
+  where.whole = runs.reference(), where.idle = runs.idle(), where.on_device = runs.on_device;
+  where.host = host_time(profile);
   where.rates = measured_rates(profile);
   share_out(profile, where);
   where.call_seconds = call_seconds(profile, times);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "analyse/profile/profile.h"
+#include "analyse/times/host_time.h"
 #include "analyse/times/times.h"
 
 namespace opscope {
@@ -39,7 +40,8 @@ enum class FindingKind : std::uint8_t {
   kLayers,     // layers of one kind, slower than they need be
   kFusion,     // ops that ride along in another's kernel once fused
   kSmallOps,   // ops that take no longer than calling one does
-  kIdle,       // time in which no op ran
+  kHost,       // a line of the user's code, or a module, that takes long while no op runs
+  kIdle,       // time in which no op ran, beside such lines
   kPrecision,  // float32 products that narrower units would do
 };
 std::string_view name(FindingKind kind);  // "layers", "small_ops"
@@ -54,6 +56,7 @@ struct Finding {
   Metrics metrics{};  // of the ops
   double saving_seconds = 0;
   bool memory_limited = false;  // what they could take is given by bytes, not by arithmetic
+  std::size_t line = 0;         // kHost: in HostTime::lines
 };
 
 struct WhereTimeGoes {
@@ -70,7 +73,8 @@ struct WhereTimeGoes {
   // On a device: ops that run shorter than their call takes on the host. Else: that take at most twice as
   // long as one that does nothing.
   TimeShare launch_bound;
-  double call_seconds = 0;        // what calling an op takes: the median; 0 where it cannot be told
+  double call_seconds = 0;  // what calling an op takes: the median; 0 where it cannot be told
+  HostTime host;
   std::vector<Finding> findings;  // at most five, by what they save
 };
 WhereTimeGoes where_time_goes(const Profile& profile, const OpTimes& times);

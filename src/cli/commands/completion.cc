@@ -111,6 +111,7 @@ std::string words_for(std::string_view name, std::string_view command) {
   if (name == "--optimizer") return optimizer_words();
   if (name == "--sort" && command == "fuse") return metric_words(kSubgraphNeeds, ' ') + " order";
   if (name == "--metric" && command == "sweep") return metric_words(kSweepNeeds, ' ');
+  if (name == "--metric" && command == "plot") return metric_words(kModuleNeeds, ' ');
   if (name == "--sort" || name == "--metric") return metric_words(kLayerNeeds, ' ');
   if (name == "--x" || name == "--y") return metric_words(kModelNeeds, ' ');
   for (const ValueWords& row : kValueWords)

@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "analyse/memory/memory.h"
+#include "analyse/times/host_time.h"
 #include "base/error.h"
 #include "cli/flags/flags.h"
 #include "report/memory/report.h"
@@ -24,6 +25,7 @@ struct PlotRequest {
   const Metric* metric = &metric_at("flops");
   Level level = Level::kLayer;
   IcicleOptions icicle{};
+  bool is_default_time = false;  // nobody asked for a metric
   std::size_t top = 10;
   ProfileOptions profile{};
   TextOptions text{};
@@ -43,8 +45,10 @@ PlotRequest request_of(const PlotFlags& flags) {
   PlotRequest request{.kind = kind_of(flags), .level = level_from_name(flags.level)};
   if (request.kind == PlotKind::kFlame)
     request.metric = &metric_at(flags.cost.hardware.empty() ? "time_seconds" : "predicted_seconds");
+  request.is_default_time =
+      request.kind == PlotKind::kFlame && flags.metric.empty() && flags.cost.hardware.empty();
   if (!flags.metric.empty())
-    request.metric = &plot_metric(flags.metric, request.kind == PlotKind::kTypes ? kTypeNeeds : kLayerNeeds);
+    request.metric = &plot_metric(flags.metric, request.kind == PlotKind::kTypes ? kTypeNeeds : kModuleNeeds);
   request.icicle = {.metric = request.metric, .fold = !flags.no_fold && request.kind != PlotKind::kFlame};
   read_number(request.icicle.depth, "--depth", flags.depth, 0);
   read_number(request.top, "--top", flags.top, 0);
@@ -70,7 +74,10 @@ std::string types(const Profile& profile, const PlotRequest& request, const Pict
 }
 
 std::string icicle(const Profile& profile, const PlotRequest& request, const PictureOutput& output) {
-  const IciclePlot plot = make_icicle(profile, request.icicle);
+  IcicleOptions options = request.icicle;
+  // All that passes, where that is known: the flame of a measured model is of no op alone.
+  if (request.is_default_time && has_wall(profile)) options.metric = &metric_at("wall_seconds");
+  const IciclePlot plot = make_icicle(profile, options);
   const bool flame = request.kind == PlotKind::kFlame;
   if (output.is_picture()) return flame ? flame_svg(profile, plot) : icicle_svg(profile, plot);
   if (output.format() == Format::kText) return icicle_text(profile, plot, request.text, request.kind);
@@ -155,8 +162,9 @@ Action define_plot(CLI::App& app) {
   add_model_flags(app, flags->model);
   add_graph_part_flag(app, flags->graph_part);
   add_value(app, "--metric", flags->metric, "KEY",
-            "Additive metric for types, icicle and flame; default flops, for flame time, with --hardware predicted-seconds: " +
-                metric_choices(kLayerNeeds));
+            "Additive metric for types, icicle and flame; default flops, for flame wall time, with "
+            "--hardware predicted-seconds: " +
+                metric_choices(kModuleNeeds));
   add_level_flag(app, flags->level);
   add_value(app, "--top", flags->top, "N", "Number of labelled points, types and table rows, default 10");
   add_value(app, "--depth", flags->depth, "N",
@@ -178,7 +186,9 @@ Action define_draw(CLI::App& app) {
             "Levels of modules that are expanded. Default: as many as fit a page");
   add_value(app, "--focus", flags->focus, "PATH", "Only this module and its neighbours");
   add_value(app, "--max-nodes", flags->max_nodes, "N", "Most boxes on the page, default 60");
-  add_value(app, "--color", flags->color, "BY", "Color by category, bound, cost (share of FLOPs) or predicted (share of predicted time; with --hardware)");
+  add_value(app, "--color", flags->color, "BY",
+            "Color by category, bound, cost (share of FLOPs) or predicted (share of predicted time; with "
+            "--hardware)");
   add_switch(app, "--no-fold", flags->no_fold, "Draw repeated equal blocks and small ops one by one");
   add_cost_flags(app, flags->cost);
   add_graph_part_flag(app, flags->graph_part);

@@ -216,7 +216,8 @@ class CaptureReader {
            may("plain_ns", samples(to.plain)), may("timed_ns", samples(to.timed)),
            may("plain_device_ns", samples(to.plain_device)), may("timed_device_ns", samples(to.timed_device)),
            may("host_ns", samples(to.host)), may("device_ns", samples(to.device)),
-           may("scopes_ns", samples(to.scopes)), may("repeated_ns", samples(to.repeated)),
+           may("scopes_ns", samples(to.scopes)), may("outside_ns", samples(to.outside)),
+           may("lines", objects_in("measurement.lines", to.lines)), may("repeated_ns", samples(to.repeated)),
            may("host_begin_ns", samples(to.host_begin)), may("device_begin_ns", samples(to.device_begin)),
            may("scope_begin_ns", samples(to.scope_begin)),
            may("unmatched", objects_in("measurement.unmatched", to.unmatched)));
@@ -230,6 +231,11 @@ class CaptureReader {
   }
   void read(json::value item, std::pair<std::string, double>& clock) {
     fields(item, need("name", clock.first), need("mhz", clock.second));
+  }
+  void read(json::value item, OutsideLine& to) {
+    fields(item, need("scope", to.scope), may("after", to.after), may("before", to.before),
+           may("source", to.source), may("waits", to.waits), need("count", to.count),
+           need("time_ns", to.time));
   }
   void read(json::value item, UnmatchedOp& to) {
     fields(item, need("op", to.op), need("count", to.count), need("total_ns", to.total));

@@ -23,7 +23,15 @@ std::string label(const IcicleSlice& slice) {
   return slice.name + repeat_text(slice.folded) + (numbers ? " " + std::string(slice.type) : "");
 }
 
+constexpr std::string_view kOutsideFill = "#4b5563";
+
+std::string outside_note(const IciclePlot& plot) {
+  const bool has = std::ranges::any_of(plot.slices, &IcicleSlice::is_outside);
+  return has ? " Dark grey: no op runs; Python and dispatch." : "";
+}
+
 std::string fill_of(const IcicleSlice& slice) {
+  if (slice.is_outside) return std::string(kOutsideFill);
   return std::string(slice.category ? color_of(*slice.category) : slice.depth % 2 ? "#e3e7ee" : "#eceff3");
 }
 
@@ -76,7 +84,8 @@ struct Icicle {
     for (const IcicleSlice& slice : plot.slices) draw_slice(slice);
     return finished(svg, plot, box, box.height, kLeastKeyed,
                     "Height: share of " + amount_text(*plot.metric, plot.total) +
-                        ". Depth from left to right; grey modules have others below them.");
+                        ". Depth from left to right; grey modules have others below them." +
+                        outside_note(plot));
   }
 
   // As wide as the names of its level need, within reason; what is left goes to all that have names. A level
@@ -145,7 +154,8 @@ struct Flame {
     return finished(svg, plot, box, box.width, 1,
                     "Width: share of " + amount_text(*plot.metric, plot.total) +
                         ", in the model's order. A box stands on the module that it is in; grey modules have "
-                        "others above them.");
+                        "others above them." +
+                        outside_note(plot));
   }
 
   // Above the highest level, for names that stand on tips.

@@ -177,7 +177,7 @@ std::string level_line(const IciclePlot& plot, std::uint32_t depth, int width, b
 Table leaves_table(const IciclePlot& plot, std::size_t top) {
   std::vector<const IcicleSlice*> leaves;
   for (const IcicleSlice& slice : plot.slices)
-    if (slice.category) leaves.push_back(&slice);
+    if (slice.category || slice.is_outside) leaves.push_back(&slice);
   std::ranges::stable_sort(leaves, std::ranges::greater{}, [](const IcicleSlice* s) { return s->value; });
   leaves.resize(std::min(top, leaves.size()));
   const std::string what(plot.metric->words);

@@ -1,6 +1,7 @@
 // The profile for programs: every view, every number to the last digit. Keys are the quantities' names
 // everywhere else; `total_flops`, `total_memory` and a layer's `memory` repeat them under the names older
 // scripts read.
+#include <memory>
 #include <optional>
 #include <ranges>
 
@@ -31,6 +32,18 @@ Columns<TypeRow> type_columns(const Profile& profile, const OpTimes* times) {
   return columns;
 }
 
+// On the host's clock: all that passes in a module's calls, and what of it is outside ops; of the module
+// alone too.
+Columns<ModuleRow> wall_columns(std::vector<Metrics> own_of_modules) {
+  using Row = const ModuleRow&;
+  const auto own = [of = std::make_shared<std::vector<Metrics>>(std::move(own_of_modules))](
+                       Row row) -> const Metrics& { return (*of)[row.module]; };
+  return {{"wall_seconds", [](Row row) { return row.metrics.wall_seconds(); }},
+          {"outside_seconds", [](Row row) { return row.metrics.outside_seconds(); }},
+          {"own_wall_seconds", [own](Row row) { return own(row).wall_seconds(); }},
+          {"own_outside_seconds", [own](Row row) { return own(row).outside_seconds(); }}};
+}
+
 Columns<ModuleRow> module_columns(const Profile& profile, const OpTimes* times) {
   const Graph& graph = *profile.graph;
   using Row = const ModuleRow&;
@@ -48,6 +61,7 @@ Columns<ModuleRow> module_columns(const Profile& profile, const OpTimes* times) 
         {{in_json("own_time_statistics"),
           [=](Row row) { return statistics_cell(times->of_module_alone(at(row))); }},
          {in_json("call_statistics"), [=](Row row) { return statistics_cell(times->of_calls(at(row))); }}};
+    if (has_wall(profile)) columns += wall_columns(own_metrics(profile));
   }
   return columns += {{in_csv("output_shape"), [&](Row row) { return outputs_cell(graph, row); }},
                      {in_json("output_shape"), [&](Row row) { return shape_cell(graph, row.output); }}};

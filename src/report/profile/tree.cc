@@ -87,7 +87,7 @@ struct ShownLine {
   const TreeNode& item;
   const ModuleRow& row;
   std::string guides;
-  Metrics metrics;
+  Metrics metrics, own;  // of all in it, and without the modules below it
   Statistics time;
   Style style;
 };
@@ -116,8 +116,9 @@ Columns<ShownLine> columns(const Profile& profile, const TextOptions& options,
   if (options.predicted)
     return result += through<ShownLine>(
                &ShownLine::metrics,
-               shown_columns(profile, "predicted_seconds predicted_seconds% predicted_range? flops memory_bytes? "
-                                      "predicted_bound"));
+               shown_columns(profile,
+                             "predicted_seconds predicted_seconds% predicted_range? flops memory_bytes? "
+                             "predicted_bound"));
   if (!measured) {
     const bool wide = options.width >= kWideTerminal;
     std::string names = device ? "macs? " : "macs ";
@@ -126,8 +127,17 @@ Columns<ShownLine> columns(const Profile& profile, const TextOptions& options,
     names += device ? " roofline_seconds? predicted_seconds bound" : "";
     return result += through<ShownLine>(&ShownLine::metrics, shown_columns(profile, names));
   }
-  return result += timed_columns<ShownLine>(profile, &ShownLine::metrics, &ShownLine::time,
-                                            "time_seconds time_seconds%", "flops memory_bytes?");
+  const bool wall = has_wall(profile);
+  if (wall) {
+    result += through<ShownLine>(&ShownLine::metrics, shown_columns(profile, "wall_seconds wall_seconds%"));
+    result += {{number("Self"), [](Row line) {
+                  return line.item.is_module ? format_time(line.own.wall_seconds()) : std::string("-");
+                }}};
+  }
+  return result +=
+         timed_columns<ShownLine>(profile, &ShownLine::metrics, &ShownLine::time,
+                                  wall ? "time_seconds time_seconds%?" : "time_seconds time_seconds%",
+                                  wall ? "flops? memory_bytes?" : "flops memory_bytes?");
 }
 
 }  // namespace
@@ -155,15 +165,19 @@ Section tree_section(const Profile& profile, const TextOptions& options) {
       return is_module ? profile.modules()[of].metrics : own[profile.modules()[of].module];
     };
     const std::uint32_t at = tree.row(line.item);
-    shown.push_back({item, row, std::move(line.guides), metrics(at), {}, style});
+    shown.push_back({item, row, std::move(line.guides), metrics(at), own[row.module], {}, style});
     is_folded |= item.repeat > 1;
     if (!times) continue;
     // Equal blocks cost the same and take as long as they take: a row has the mean of those that it stands
     // for.
     const auto blocks = tree.blocks(line.item);
-    Count time;
-    for (const auto block : blocks) time += metrics(block).time;
-    shown.back().metrics.time = time / Count{blocks.size()};
+    Metrics sum, own_sum;
+    for (const auto block : blocks) sum += metrics(block), own_sum += own[profile.modules()[block].module];
+    const Count count{blocks.size()};
+    Metrics& mean = shown.back().metrics;
+    mean.time = sum.time / count, mean.wall_time = sum.wall_time / count;
+    shown.back().own.wall_time = own_sum.wall_time / count;
+    if (!item.is_module) mean.wall_time = (sum.wall_time - sum.outside_time) / count;
     shown.back().time = item.is_module ? times->of_modules(blocks) : times->of_module_alone(at);
   }
   Section section{"Modules", table_of<ShownLine>(columns(profile, options, own_types), shown, In::kPeople,

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "analyse/times/host_time.h"
 #include "analyse/times/times.h"
 #include "base/text.h"
 #include "cost/liveness.h"
@@ -24,6 +25,8 @@ constexpr Lane kPhases{1, 1}, kModules{1, 2}, kDevice{2, 1};
 
 // Nanoseconds as microseconds; three decimals of a double are exact for a hundred days.
 double microseconds(Nanoseconds time) { return static_cast<double>(time) / 1000; }
+
+double seconds_of(Count picoseconds) { return static_cast<double>(picoseconds.value()) * kPicosecond; }
 
 struct TraceWriter {
   struct Event {
@@ -115,7 +118,7 @@ struct TraceWriter {
     std::vector<bool> launched(graph.ops.size()), called(graph.ops.size());
     for (Slice s : timeline.device) launched[s.id] = true;
     for (Slice s : timeline.host) {
-      add(s, [this, &s] { s.is_op ? op(s, kModules, "op") : module(s); });
+      add(s, [this, &s] { s.is_op ? op(s, kModules, "op") : s.is_outside ? outside(s) : module(s); });
       if (!s.is_op) continue;
       called[s.id] = true;
       add(s, [this, &s] { memory(s); });
@@ -149,7 +152,25 @@ struct TraceWriter {
     if (text.empty()) text = model_name(graph);
     if (scope.call > 0) text += fmt::format("#{}", scope.call + 1);
     if (call.phase > 0) text += fmt::format(" ({})", graph.phases[call.phase].name);
-    slice(call, "module", text, kModules, [&] { json.field("type", graph.text(of.type)); });
+    slice(call, "module", text, kModules, [&] {
+      json.field("type", graph.text(of.type));
+      if (call.phase > 0)
+        json.field("phase", graph.phases[call.phase].name);
+      else if (!measured.outside.empty())
+        json.field("outside_seconds", seconds_of(outside_of(graph, call.id)));
+    });
+  }
+
+  // A long stretch without an op, with the line that takes most of it.
+  void outside(const TimelineSlice& piece) {
+    const OutsideLine* line = piece.line == kNone ? nullptr : &measured.lines[piece.line];
+    const bool has_line = line != nullptr && !line->source.empty();
+    slice(piece, "outside",
+          has_line ? fmt::format("outside ops: {}", source_text(line->source)) : "outside ops", kModules,
+          [&] {
+            if (has_line) json.field("source", line->source);
+            if (line != nullptr && line->waits) json.field("waits", true);
+          });
   }
 
   void op(const TimelineSlice& call, Lane lane, std::string_view category) {
@@ -166,7 +187,7 @@ struct TraceWriter {
       own += cost;
       json.fields("flops", cost.flops, "memory_bytes", cost.traffic.total());
       json.field("arithmetic_intensity", own.arithmetic_intensity());
-      json.field("time_seconds", static_cast<double>(cost.time.value()) * kPicosecond);
+      json.field("time_seconds", seconds_of(cost.time));
       if (of.source != 0) json.field("source", graph.text(of.source));
     });
   }

@@ -167,13 +167,16 @@ std::string layers_reason(const Profile& profile, const WhereTimeGoes& where, co
       convolves ? " (channels_last)" : "");
 }
 
-std::vector<std::string> idle_lines(const Profile& profile, const WhereTimeGoes& where) {
+std::vector<std::string> idle_lines(const Profile& profile, const WhereTimeGoes& where,
+                                    const Finding& finding) {
   if (where.on_device)
     return {"the device waits for the host, which takes " + format_time(where.call_seconds) + " for a call",
             "CUDA graphs, torch.compile or a larger batch give the device more work per launch"};
-  const double each = where.idle / static_cast<double>(std::max<std::uint64_t>(profile.totals.ops, 1));
-  return {"no op runs for " + format_time(where.idle) + ": Python, module calls and dispatch, " +
-              format_time(each) + " an op",
+  const double each =
+      finding.saving_seconds / static_cast<double>(std::max<std::uint64_t>(profile.totals.ops, 1));
+  const bool rest = finding.saving_seconds < where.idle;
+  return {"no op runs for " + std::string(rest ? "another " : "") + format_time(finding.saving_seconds) +
+              ": Python, module calls and dispatch, " + format_time(each) + " an op",
           "torch.compile calls fewer ops, a larger batch gives each more to do"};
 }
 
@@ -199,7 +202,11 @@ std::vector<std::string> lines_of(const Profile& profile, const WhereTimeGoes& w
                       op_types(profile, finding), takes(where, finding), format_time(seconds_each(finding))),
           "that is the cost of calling an op; a compiled graph calls fewer ops"};
     case FindingKind::kIdle:
-      return idle_lines(profile, where);
+      return idle_lines(profile, where, finding);
+    case FindingKind::kHost:
+      return {outside_text(profile, where.host.lines[finding.line]),
+              "Python runs there and no op does: what that line does can be moved out of the model, or done "
+              "once"};
     case FindingKind::kPrecision:
       return {"matmuls take " + takes(where, finding) + ", in full float32, while TF32 units are idle",
               "torch.set_float32_matmul_precision(\"high\") uses those, with 10 bits of mantissa"};
@@ -232,6 +239,7 @@ Document measured_document(const Profile& profile, const TextOptions& options) {
     sections.back().remarks.push_back(peak_text(profile));
   if (!runs.phases.empty()) sections.push_back(phases_section(profile, runs));
   sections.push_back(pieces_section(profile, options));
+  for (Section& section : host_sections(profile, where.host, options)) sections.push_back(std::move(section));
   sections.push_back(breakdown_section(profile, options));
   sections.back().remarks.clear();  // advice on counts; here times speak
   const bool lists = options.top > 0 || options.verbose;
@@ -262,6 +270,11 @@ void reconciliation(JsonWriter& json, const Measurement& measured, const RunTime
   write_statistics(json, {{"ops", runs.ops}, {"host_ops", runs.host_ops}});
   json.fields("whole_seconds", known(runs.whole()), "accounted", known(runs.accounted()));
   json.fields("idle_seconds", runs.idle(), "overhead", known(runs.overhead()));
+  json.field("op_seconds", runs.op_seconds);
+  if (runs.has_wall) {
+    json.fields("outside_seconds", runs.outside_seconds, "wall_seconds", runs.wall_seconds);
+    write_statistics(json, {{"outside", runs.outside}});
+  }
   json.field("empty_interval_seconds", seconds(measured.empty_interval));
   json.field("unmeasured_ops", runs.unmeasured_ops);
   json.objects("unmatched", measured.unmatched, [&](const UnmatchedOp& op) {
@@ -307,6 +320,10 @@ void where(JsonWriter& json, const Profile& profile, const OpTimes& times) {
     json.list("ops", finding.ops);
     json.field("time_seconds", finding.metrics.time_seconds());
     json.field("saving_seconds", finding.saving_seconds);
+    if (finding.kind == FindingKind::kHost) {
+      const OutsideRow& line = where.host.lines[finding.line];
+      json.field("module", profile.graph->path(profile.graph->modules[line.module]));
+    }
     json.list("text", lines_of(profile, where, finding));
   });
 }
@@ -337,6 +354,7 @@ void write_measurement(JsonWriter& json, const Profile& profile, const OpTimes& 
     if (const RepeatedOps repeated = repeated_ops(profile); !repeated.empty())
       write_repeated_ops(json, profile, repeated);
     json.object("where_time_goes", [&] { where(json, profile, times); });
+    write_host_time(json, profile, host_time(profile));
   });
 }
 

@@ -49,6 +49,13 @@ Section runs_section(const Profile& profile, const RunTimes& runs);
 Section phases_section(const Profile& profile, const RunTimes& runs);
 Section where_time_goes_section(const Profile& profile, const WhereTimeGoes& where);
 
+// The host's own time: lines between ops, synchronisations, transfers; "slow spends 30.1 ms outside any op at
+// model.py:14, between linear and relu"; and of a device's idle time, what it waited for.
+std::vector<Section> host_sections(const Profile& profile, const HostTime& host, const TextOptions& options);
+std::string outside_text(const Profile& profile, const OutsideRow& row);
+std::string device_gaps_text(const DeviceGaps& gaps);
+void write_host_time(JsonWriter& json, const Profile& profile, const HostTime& host);
+
 // Ops measured alone, as a table of distinct ops and as JSON.
 Section repeated_ops_section(const Profile& profile, const RepeatedOps& repeated, const TextOptions& options);
 void write_repeated_ops(JsonWriter& json, const Profile& profile, const RepeatedOps& repeated);

@@ -69,9 +69,12 @@ std::string launch_text(const WhereTimeGoes& where) {
 }
 
 std::string idle_text(const WhereTimeGoes& where) {
+  if (where.on_device && where.host.device)
+    return fmt::format("{} of a run, {}; in the run shown, {}", format_percent(where.idle, where.whole),
+                       format_time(where.idle), device_gaps_text(*where.host.device));
   return fmt::format("{} of a run, {}: {}", format_percent(where.idle, where.whole), format_time(where.idle),
                      where.on_device ? "the device is idle and waits for the host"
-                                     : "time between ops: Python, module calls and dispatch");
+                                     : "time outside ops: Python, module calls and dispatch");
 }
 
 std::string ratio(double part, double whole) { return whole > 0 ? ratio_text(part / whole) : "-"; }
@@ -130,8 +133,15 @@ void add_pair(std::vector<RunRow>& rows, const std::string& label, const Statist
 
 // "ops account for 97.4% of a run: 30.2 ms of 31.0 ms; the other 0.8 ms is Python and dispatch between them"
 std::string accounted_text(const RunTimes& runs) {
-  const std::string ops = format_time(runs.ops.median), whole = format_time(runs.whole());
-  if (runs.ops.median > runs.whole())
+  if (runs.has_wall && !runs.on_device)
+    return fmt::format(
+        "ops account for {} of what passes in timed runs: {} of {}; the other {} is outside ops: Python, "
+        "module "
+        "calls and dispatch",
+        format_percent(runs.op_seconds, runs.wall_seconds), format_time(runs.op_seconds),
+        format_time(runs.wall_seconds), format_time(runs.outside_seconds));
+  const std::string ops = format_time(runs.op_seconds), whole = format_time(runs.whole());
+  if (runs.op_seconds > runs.whole())
     return fmt::format("ops add up to {}, {} of a run without op timers ({})", ops,
                        ratio_text(runs.accounted()), whole);
   constexpr std::string_view kReversed = "Python and dispatch between them take {}, the rest is noise";
@@ -140,7 +150,7 @@ std::string accounted_text(const RunTimes& runs) {
                                 : runs.is_reversed() ? kReversed
                                                      : kOthers;
   return fmt::format("ops account for {} of {} run: {} of {}; {}",
-                     format_percent(runs.ops.median, runs.whole()), runs.on_device ? "the device's" : "a",
+                     format_percent(runs.op_seconds, runs.whole()), runs.on_device ? "the device's" : "a",
                      ops, whole, fmt::format(fmt::runtime(rest), format_time(runs.idle())));
 }
 
@@ -287,8 +297,16 @@ Section runs_section(const Profile& profile, const RunTimes& runs) {
   std::vector<RunRow> rows;
   add_pair(rows, "whole run", runs.plain, runs.timed, runs.on_device);
   add_pair(rows, "on the device", runs.plain_device, runs.timed_device, runs.on_device);
-  rows.push_back({"sum of ops", runs.ops});
+  // The median that tables add up to.
+  const auto with_median = [](Statistics of, double median) {
+    of.median = median;
+    return of;
+  };
+  rows.push_back({"sum of ops", with_median(runs.ops, runs.op_seconds)});
   rows.push_back({"  their calls on the host", runs.host_ops, Style::kQuiet});
+  rows.push_back({runs.on_device ? "  outside ops, on the host" : "outside ops",
+                  with_median(runs.outside, runs.outside_seconds),
+                  runs.on_device ? Style::kQuiet : Style::kPlain});
   std::erase_if(rows, [](const RunRow& row) { return row.of.samples == 0; });
   Section section{"Runs", table_of<RunRow>(run_columns(), rows, In::kPeople, &RunRow::style)};
   add_remarks(profile, runs, section.remarks);

@@ -33,6 +33,20 @@ void for_each_aligned(const std::vector<TargetId>& expected, const Run& run, Vis
   for (std::size_t i = 0; i < found.size(); ++i) visit(found[i], run.ops[i]);
 }
 
+// By call of a run: the scope. Calls in their order. Modules that forward makes anew each time have no id.
+template <class Run>
+std::vector<ScopeId> scopes_of(const Graph& graph, const Run& run) {
+  std::vector<ModuleId> expected, seen;
+  for (const auto& scope : graph.scopes) expected.push_back(scope.module);
+  for (const auto& scope : run.scopes) seen.push_back(scope.module);
+  const bool calls_root = std::ranges::find(seen, ModuleId{0}) != seen.end();
+  const auto first = calls_root ? 0U : 1U;
+  auto found = align(std::span(expected).subspan(first), seen);
+  for (auto& scope : found)
+    if (scope != kNone) scope += first;
+  return found;
+}
+
 }  // namespace
 
 void Timing::fill_host(const Graph& graph, Measurement& made) const {
@@ -91,24 +105,39 @@ void Timing::place_on_device(const Graph& graph, Measurement& made) const {
   for (const auto& op : placed) made.device_begin[op.id] = op.begin;
 }
 
-// Calls in their order. Modules that forward makes anew each time have no id.
 void Timing::fill_scopes(const Graph& graph, Measurement& made) const {
   const auto runs = runs_.size();
-  std::vector<ModuleId> expected;
-  for (const auto& scope : graph.scopes) expected.push_back(scope.module);
   for (std::size_t r = 0; r < runs; ++r) {
-    std::vector<ModuleId> seen;
-    const bool calls_root = std::ranges::any_of(runs_[r].scopes, [](const auto& s) { return s.module == 0; });
-    for (const auto& scope : runs_[r].scopes) seen.push_back(scope.module);
-    const auto first = calls_root ? 0U : 1U;
-    const auto found = align(std::span(expected).subspan(first), seen);
+    const auto found = scopes_of(graph, runs_[r]);
     for (std::size_t i = 0; i < found.size(); ++i) {
       if (found[i] == kNone) continue;
       const auto& scope = runs_[r].scopes[i];
-      made.scopes[(found[i] + first) * runs + r] = scope.end - scope.begin;
-      if (r == made.typical) made.scope_begin[found[i] + first] = scope.begin - runs_[r].began;
+      made.scopes[found[i] * runs + r] = scope.end - scope.begin;
+      if (r == made.typical) made.scope_begin[found[i]] = scope.begin - runs_[r].began;
     }
   }
+}
+
+HostRun Timing::host_run(const Graph& graph, const Run& run) {
+  HostRun made{.began = run.began, .ended = run.returned, .calls = {}, .ops = {}};
+  const auto scopes = scopes_of(graph, run);
+  for (std::size_t i = 0; i < scopes.size(); ++i)
+    made.calls.push_back({scopes[i], run.scopes[i].begin, run.scopes[i].end});
+  for_each_aligned(targets_of(graph), run, [&](OpId id, const OpEntry& op) {
+    made.ops.push_back({id, op.begin, op.end});
+  });
+  return made;
+}
+
+// The recorded run's own has what recording takes in it.
+void Timing::fill_outside(const Graph& graph, Measurement& made) const {
+  if (!expects_) return;
+  made.outside.assign(graph.scopes.size() * runs_.size(), 0);
+  for (std::size_t r = 0; r < runs_.size(); ++r)
+    each_outside(host_run(graph, runs_[r]), [&](const OutsidePiece& piece) {
+      made.outside[piece.scope * runs_.size() + r] += piece.end - piece.begin;
+    });
+  if (by_line_) made.lines = outside_lines(host_run(graph, *by_line_), lines_);
 }
 
 Measurement Timing::take(const Graph& graph) {
@@ -133,6 +162,7 @@ Measurement Timing::take(const Graph& graph) {
     place_on_device(graph, made);
   }
   fill_scopes(graph, made);
+  fill_outside(graph, made);
   made.plain = std::move(plain_), made.timed = std::move(timed_);
   made.plain_device = std::move(plain_device_), made.timed_device = std::move(timed_device_);
   made.environment.device = device_name_;

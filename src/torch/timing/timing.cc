@@ -179,6 +179,12 @@ void Timing::begin_run(Pace pace) {
 
 void Timing::end_run() {
   running_ = false;
+  current_.returned = now();
+  if (current_.pace == Pace::kByLine) {
+    if (clock_) clock_->wait();
+    by_line_ = std::move(current_);
+    return;
+  }
   if (current_.pace == Pace::kPaced) {
     clock_->wait();
     read_marks(current_);
@@ -227,6 +233,7 @@ void Timing::keep_behind() {
 
 // Some free runs have a mark behind every eighth op; one that is recorded has no other.
 void Timing::mark_before(OpEntry& op) {
+  if (current_.pace == Pace::kByLine) return;
   if (current_.pace == Pace::kPaced) keep_behind();
   if (current_.pace == Pace::kPaced || !expects_)
     op.first_mark = clock_->mark();

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "graph/graph.h"
+#include "graph/outside.h"
 #include "torch/engine/torch_headers.h"
 
 namespace opscope::engine {
@@ -49,7 +50,8 @@ class DeviceClock {
 // device is kept behind the host, so that each op finds the next already there, and its time is its kernels'.
 enum class Pace : std::uint8_t {
   kFree,  // as the model runs: the host's clock on each op; in some, a mark on the device behind one in eight
-  kPaced,  // marks around each op, and delays between them
+  kPaced,   // marks around each op, and delays between them
+  kByLine,  // as free, without marks: beside it someone follows the lines of the user's code, which is slower
 };
 
 // Free runs with marks are these, the first among them: marks cost the host as much as many an op.
@@ -69,6 +71,8 @@ class Timing {
   void begin_run(Pace pace = Pace::kFree);
   void end_run();      // waits for the device
   void abandon_run();  // it failed
+  // The lines of the run by line, which is over.
+  void take_lines(LineSteps lines) { lines_ = std::move(lines); }
   // A run without the clock on its ops; what it took is kept beside.
   void begin_plain_run() { begin_whole(); }
   void end_plain_run() { end_whole(plain_, plain_device_); }
@@ -95,7 +99,7 @@ class Timing {
     Nanoseconds begin = 0, end = 0;
   };
   struct Run {
-    Nanoseconds began = 0;
+    Nanoseconds began = 0, returned = 0;  // on the host, before it waits for the device
     Pace pace = Pace::kFree;
     std::vector<OpEntry> ops;
     std::vector<ScopeEntry> scopes;
@@ -110,11 +114,15 @@ class Timing {
   void fill_device(const Graph& graph, Measurement& made) const;
   void place_on_device(const Graph& graph, Measurement& made) const;
   void fill_scopes(const Graph& graph, Measurement& made) const;
+  void fill_outside(const Graph& graph, Measurement& made) const;
+  static HostRun host_run(const Graph& graph, const Run& run);
 
   const std::string device_name_;
   std::optional<DeviceClock> clock_;
   std::mutex mutex_;  // autograd's threads time their ops too
   std::vector<Run> runs_, paced_;
+  std::optional<Run> by_line_;
+  LineSteps lines_;
   Run current_;
   bool running_ = false, expects_ = false;
   Nanoseconds began_ = 0;
