@@ -88,6 +88,7 @@ def judged(family: Family, misses: np.ndarray, weights: np.ndarray) -> Family:
     )
 
 
+FIGURES = ("flop_rate", "byte_rate", "seconds", "spread", "error_median", "error_p90")  # of a family, not of its groups
 _SCALES = {"k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "u": 1e-6, "n": 1e-9}
 
 
@@ -104,7 +105,7 @@ def read_families(root: pathlib.Path, device: str) -> list[Family]:
     families = []
     for name, dtypes in tomllib.loads(path.read_text())["families"].items():
         for dtype, keys in dtypes.items():
-            figures = {key: quantity(str(value)) for key, value in keys.items() if key not in ("points", "source", "reach", "noise")}
+            figures = {key: quantity(str(keys[key])) for key in FIGURES if key in keys}
             families.append(Family(name, dtype, **figures, points=keys["points"], source=keys.get("source", "")))
     return families
 

@@ -18,7 +18,7 @@ py::dict row_of(const OpFeatures& features) {
   py::dict row;
   row["family"] = std::string(name(features.family)), row["dtype"] = std::string(name(features.dtype));
   row["kind"] = features.kind, row["products"] = features.products, row["others"] = features.others;
-  row["bytes"] = features.bytes;
+  row["bytes"] = features.bytes, row["steps"] = features.steps, row["group"] = std::string(name(features.group));
   row["sizes"] = std::vector<float>(features.sizes.begin(), features.sizes.begin() + features.size_count);
   return row;
 }

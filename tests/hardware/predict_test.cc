@@ -21,7 +21,7 @@ device = "h200"
 device_name = "a GPU"
 kind = "gpu"
 made = "measured"
-features = "1"
+features = "2"
 
 [facts]
 date = "2026-01-02"
@@ -115,7 +115,7 @@ TEST(Calibration, SaysWhatIsWrongWithAFile) {
   text.replace(text.find("launch"), 6, "lunch_");
   EXPECT_EQ(refusal(text + "]\n"), "no such key in a calibration: 'host.lunch_' | c.toml:15");
   text = head;
-  text.replace(text.find("features = \"1\""), 14, "features = \"0\"");
+  text.replace(text.find("features = \"2\""), 14, "features = \"0\"");
   const std::vector<MeasuredCall> calls = relus();
   const std::string line = write_calibration(*calibrated(), calls);
   EXPECT_NE(refusal(text + line.substr(line.find("  \"pointwise"))).find("features are of another version"),
@@ -135,8 +135,8 @@ TEST(Calibration, ThatComesWithOpscopeHasTheFeaturesOfToday) {
       add_features(fresh);
       for (std::size_t i = 0; i < some.size(); ++i) {
         const OpFeatures &before = some[i].features, &now = fresh[i].features;
-        EXPECT_EQ(std::tuple(before.op, before.family, before.dtype, before.kind, before.size_count),
-                  std::tuple(now.op, now.family, now.dtype, now.kind, now.size_count))
+        EXPECT_EQ(std::tuple(before.op, before.family, before.group, before.dtype, before.kind, before.size_count),
+                  std::tuple(now.op, now.family, now.group, now.dtype, now.kind, now.size_count))
             << some[i].text;
         for (std::size_t k = 0; k < now.size_count; ++k)
           EXPECT_NEAR(before.sizes[k], now.sizes[k], 0.01 + 0.001 * now.sizes[k]) << some[i].text;

@@ -34,6 +34,7 @@ struct RateKey {
 constexpr RateKey kRateKeys[] = {
     {"flop_rate", &FamilyRates::flop_rate, Unit::kFlopRate},
     {"byte_rate", &FamilyRates::byte_rate, Unit::kBandwidth},
+    {"step_rate", &FamilyRates::step_rate, Unit::kPlain},
     {"seconds", &FamilyRates::seconds, Unit::kSeconds},
     {"spread", &FamilyRates::spread, Unit::kPlain},
     {"error_median", &FamilyRates::error_median, Unit::kPlain},
@@ -46,7 +47,8 @@ struct LikenessKey {
 };
 constexpr LikenessKey kLikenessKeys[] = {
     {"op", &Likeness::op},         {"width", &Likeness::width}, {"dtype", &Likeness::dtype},
-    {"spread", &Likeness::spread}, {"noise", &Likeness::noise},
+    {"spread", &Likeness::spread}, {"noise", &Likeness::noise}, {"trees", &Likeness::trees},
+    {"both", &Likeness::both},
 };
 
 struct RunKey {
@@ -62,21 +64,25 @@ constexpr RunKey kRunKeys[] = {
 constexpr std::string_view kNoCalibration = "not a calibration";
 constexpr std::string_view kMakeOne = "`opscope calibrate --on cuda -o FILE` makes one";
 
-// A line for each call: family, dtype, seconds, their deviation, the host's; kind, FLOPs of products, other arithmetic,
-// bytes, sizes; the call. The longest part of a file, and so the last, and no business of the TOML reader's.
-constexpr std::string_view kMeasured = "\n[measured]\n", kBegin = "  \"", kEnd = "\",", kBetween = " | ";
+// The longest parts of a file, and so the last, and no business of the TOML reader's: a line for each family's trees;
+// and one for each call, of family, dtype, seconds, their deviation, the host's; group, kind, FLOPs of products, other
+// arithmetic, bytes, steps, sizes; the call.
+constexpr std::string_view kForests = "\n[forests]\n", kMeasured = "\n[measured]\n";
+constexpr std::string_view kBegin = "  \"", kEnd = "\",", kBetween = " | ";
 
 class CalibrationReader {
  public:
   CalibrationReader(std::string_view text, const std::string& name)
       : name_(name),
-        head_(text.substr(0, text.find(kMeasured))),
-        rest_(text.substr(std::min(head_.size() + kMeasured.size(), text.size()))),
+        before_(text.substr(0, text.find(kMeasured))),
+        rest_(text.substr(std::min(before_.size() + kMeasured.size(), text.size()))),
+        head_(before_.substr(0, before_.find(kForests))),
         items_(read_plain_toml(head_, name)) {}
 
   Calibration read() {
     for (const TomlItem& item : items_) place(item);
     if (version_ == 0) throw Error(std::string(kNoCalibration), name_, std::string(kMakeOne));
+    forests();
     calls();
     return std::move(calibration_);
   }
@@ -107,7 +113,8 @@ class CalibrationReader {
       return calibration_.host_ops.emplace_back(parts[1], figure(item, Unit::kSeconds)), void();
     if (parts.size() == 3 && parts[0] == "likeness") return likeness(item, parts[1], parts[2]);
     if (parts.size() == 2 && parts[0] == "runs") return runs(item, parts[1]);
-    if (parts.size() == 4 && parts[0] == "families") return family(item, parts[1], parts[2], parts[3]);
+    if (parts.size() == 4 && parts[0] == "families") return family(item, parts[1], parts[2], name(OpGroup::kPlain), parts[3]);
+    if (parts.size() == 5 && parts[0] == "families") return family(item, parts[1], parts[2], parts[3], parts[4]);
     fail(item, "no such key in a calibration: '" + item.path + "'");
   }
 
@@ -144,22 +151,25 @@ class CalibrationReader {
       if (each.name == key) return runs.*each.member = figure(item, Unit::kPlain), void();
     fail(item, "no such key in a calibration: '" + item.path + "'");
   }
-  void family(const TomlItem& item, std::string_view family, std::string_view dtype, std::string_view key) {
+  void family(const TomlItem& item, std::string_view family, std::string_view dtype, std::string_view group,
+              std::string_view key) {
     const auto named_family = family_named(family);
     const auto named_dtype = dtype_from_name(dtype);
+    const auto named_group = group_named(group);
     if (!named_family) fail(item, "no family of ops called '" + std::string(family) + "'");
     if (!named_dtype) fail(item, "no such type of number: '" + std::string(dtype) + "'");
-    FamilyRates& rates = rates_of(*named_family, *named_dtype);
+    if (!named_group) fail(item, "no group of ops called '" + std::string(group) + "'");
+    FamilyRates& rates = rates_of(*named_family, *named_dtype, *named_group);
     if (key == "source") return rates.source = item.values[0], void();
     if (key == "points") return rates.points = number_from<std::uint32_t>(item.values[0]).value_or(0), void();
     for (const RateKey& each : kRateKeys)
       if (each.name == key) return rates.*each.member = figure(item, each.unit), void();
     fail(item, "no such key in a calibration: '" + item.path + "'");
   }
-  FamilyRates& rates_of(OpFamily family, DType dtype) {
+  FamilyRates& rates_of(OpFamily family, DType dtype, OpGroup group) {
     for (FamilyRates& rates : calibration_.families)
-      if (rates.family == family && rates.dtype == dtype) return rates;
-    return calibration_.families.emplace_back(FamilyRates{.family = family, .dtype = dtype});
+      if (rates.family == family && rates.dtype == dtype && rates.group == group) return rates;
+    return calibration_.families.emplace_back(FamilyRates{.family = family, .dtype = dtype, .group = group});
   }
 
   void gap(const TomlItem& item, std::string_view family) {
@@ -189,8 +199,22 @@ class CalibrationReader {
     return *number;
   }
 
+  void forests() {
+    std::string_view all = before_.substr(std::min(head_.size() + kForests.size(), before_.size()));
+    for (std::size_t line = static_cast<std::size_t>(std::ranges::count(head_, '\n')) + 3; !all.empty(); ++line) {
+      const std::string_view text = all.substr(0, all.find('\n'));
+      all.remove_prefix(std::min(text.size() + 1, all.size()));
+      const auto begin = text.find(" = \"");
+      const auto family = begin != std::string_view::npos && text.ends_with('"') ? family_named(text.substr(0, begin)) : std::nullopt;
+      if (!family)
+        throw Error("not the trees of a family: '" + std::string(text.substr(0, 60)) + "'", name_ + ":" + std::to_string(line),
+                    "run `opscope calibrate` again");
+      calibration_.forests[static_cast<std::size_t>(*family)] = text.substr(begin + 4, text.size() - begin - 5);
+    }
+  }
+
   void calls() {
-    std::size_t line = static_cast<std::size_t>(std::ranges::count(head_, '\n')) + 3;  // behind "[measured]"
+    std::size_t line = static_cast<std::size_t>(std::ranges::count(before_, '\n')) + 3;  // behind "[measured]"
     bool closed = false;
     for (std::string_view rest = rest_; !rest.empty() && !closed; ++line) {
       const auto end = std::min(rest.find('\n'), rest.size());
@@ -216,7 +240,7 @@ class CalibrationReader {
   }
 
   const std::string& name_;
-  std::string_view head_, rest_;
+  std::string_view before_, rest_, head_;  // of the text: before the calls, of them, before the trees
   std::vector<TomlItem> items_;
   Calibration calibration_;
   int version_ = 0, features_ = 0;
@@ -241,8 +265,11 @@ std::optional<MeasuredCall> read_call(std::string_view line) {
     *number = *found;
   }
   if (!(call.seconds > 0) || word() != "|") return std::nullopt;
+  const auto group = group_named(word());
+  if (!group) return std::nullopt;
+  call.features.group = *group;
   call.features.kind = number_from<std::uint32_t>(word()).value_or(0);
-  for (double* number : {&call.features.products, &call.features.others, &call.features.bytes})
+  for (double* number : {&call.features.products, &call.features.others, &call.features.bytes, &call.features.steps})
     *number = number_from<double>(word()).value_or(0);
   while (!line.empty()) {
     const std::string_view next = word();
@@ -296,10 +323,12 @@ std::string_view Calibration::fact(std::string_view name) const {
   return {};
 }
 
-const FamilyRates* Calibration::rates(OpFamily family, DType dtype) const {
+const FamilyRates* Calibration::rates(OpFamily family, DType dtype, OpGroup group) const {
+  const FamilyRates* found = nullptr;
   for (const FamilyRates& each : families)
-    if (each.family == family && each.dtype == dtype) return &each;
-  return nullptr;
+    if (each.family == family && each.dtype == dtype && (each.group == group || each.group == OpGroup::kPlain))
+      if (found = &each; each.group == group) break;
+  return found;
 }
 
 const Likeness* Calibration::likeness(OpFamily family) const {
@@ -360,7 +389,9 @@ std::string write_calibration(const Calibration& calibration, std::span<const Me
     if (!calibration.runs.source.empty()) add("source", calibration.runs.source);
   }
   for (const FamilyRates& rates : calibration.families) {
-    out += fmt::format("\n[families.{}.{}]\n", name(rates.family), name(rates.dtype));
+    const bool is_plain = rates.group == OpGroup::kPlain;
+    out += fmt::format("\n[families.{}.{}{}{}]\n", name(rates.family), name(rates.dtype), is_plain ? "" : ".",
+                       is_plain ? "" : name(rates.group));
     for (const RateKey& key : kRateKeys)
       out += fmt::format("{} = {}\n", key.name, figure_text(key.unit, rates.*key.member));
     out += fmt::format("points = {}\n", rates.points);
@@ -383,14 +414,18 @@ std::string write_calibration(const Calibration& calibration, std::span<const Me
   if (!calibration.host_ops.empty()) out += "\n[host_ops]\n";
   for (const auto& [op, seconds] : calibration.host_ops)
     out += fmt::format("{} = {}\n", op, figure_text(Unit::kSeconds, seconds));
+  if (std::ranges::any_of(calibration.forests, [](const std::string& each) { return !each.empty(); })) out += kForests;
+  for (std::size_t i = 0; i < kFamilies; ++i)
+    if (!calibration.forests[i].empty())
+      out += fmt::format("{} = \"{}\"\n", name(static_cast<OpFamily>(i)), calibration.forests[i]);
   out += kMeasured;
   out += calls.empty() ? "ops = []\n" : "ops = [\n";
   for (const MeasuredCall& call : calls) {
     if (call.text.find_first_of("\"\\\n") != std::string::npos) continue;
     const OpFeatures& op = call.features;
-    out += fmt::format("{}{} {} {:.4g} {:.2g} {:.3g}{}{} {:.5g} {:.4g} {:.5g}", kBegin, name(op.family), name(op.dtype),
-                       call.seconds, call.deviation, call.host_seconds, kBetween, op.kind, op.products, op.others,
-                       op.bytes);
+    out += fmt::format("{}{} {} {:.4g} {:.2g} {:.3g}{}{} {} {:.5g} {:.4g} {:.5g} {:.4g}", kBegin, name(op.family),
+                       name(op.dtype), call.seconds, call.deviation, call.host_seconds, kBetween, name(op.group), op.kind,
+                       op.products, op.others, op.bytes, op.steps);
     for (std::size_t i = 0; i < op.size_count; ++i) out += fmt::format(" {:.4g}", op.sizes[i]);
     out.append(kBetween).append(call.text).append(kEnd).append("\n");
   }

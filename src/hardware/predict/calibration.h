@@ -20,12 +20,14 @@ namespace opscope {
 
 inline constexpr int kCalibrationVersion = 1;
 
-// max(FLOPs / flop_rate, bytes / byte_rate) + seconds, for the ops of one family in one dtype, and how far from that
-// they are.
+// max(FLOPs / flop_rate, bytes / byte_rate) + steps / step_rate + seconds, for the ops of one group of a family in one
+// dtype, and how far from that they are.
 struct FamilyRates {
   OpFamily family = OpFamily::kOther;
   DType dtype = DType::kUndefined;
+  OpGroup group = OpGroup::kPlain;
   double flop_rate = 0, byte_rate = 0;  // 0: no limit is known
+  double step_rate = 0;                 // 0: steps take no time
   double seconds = 0;                   // of the smallest
   double spread = 0;                    // standard deviation of the logarithm of measured / this
   std::uint32_t points = 0;             // measured ops that it rests on; 0: it was fitted on whole runs
@@ -43,6 +45,8 @@ struct Likeness {
   double dtype = 0.01;  // as wide, but another
   double spread = 0;    // standard deviation of what is told: the logarithm of measured / by the rates
   double noise = 0.01;  // of that, between ops of the same features
+  double trees = 0;     // standard deviation of what the family's trees tell of an op that they did not see; 0: none
+  double both = 1;      // of what neighbours and trees tell together, against what follows from theirs
 };
 
 struct MeasuredCall {
@@ -84,13 +88,15 @@ struct Calibration {
   std::array<double, kFamilies> gaps{};  // what an op takes less in a CUDA graph than in a stream
   std::vector<std::pair<std::string, double>> host_ops;  // to launch an op: "conv2d", seconds
   RunErrors runs;
+  std::array<std::string, kFamilies> forests;  // Forest's text; "": none
   std::array<std::vector<std::string_view>, kFamilies> lines;  // of measured calls as they are written
   std::unique_ptr<char[]> text;  // what the lines lie in; nullptr where that comes with opscope
   std::string file;  // "" for one that comes with opscope
   bool is_measured = false;  // false: from what others published
 
   std::string_view fact(std::string_view name) const;
-  const FamilyRates* rates(OpFamily family, DType dtype) const;
+  // Of the group; where it has none of its own, of the family.
+  const FamilyRates* rates(OpFamily family, DType dtype, OpGroup group = OpGroup::kPlain) const;
   const Likeness* likeness(OpFamily family) const;
   std::size_t measured_calls() const;
   // Read when they are asked for: most runs need some of the families.

@@ -14,7 +14,14 @@ constexpr auto kFamilyNames = choices<OpFamily, OpFamily::kOther>("matmul", "con
                                                         "softmax", "reduction", "pool", "pointwise", "copy",
                                                         "gather", "create", "sort", "other");
 
-constexpr double kProcessors = 132;  // as a large GPU has them
+constexpr auto kGroupNames = choices<OpGroup, OpGroup::kUnfused>(
+    "plain", "backward", "unaligned8", "unaligned4", "unaligned2", "experts", "point", "point_backward", "first",
+    "first_backward", "grouped", "grouped_backward", "depthwise", "depthwise_backward", "transposed",
+    "transposed_backward", "batch_norm", "batch_norm_backward", "group_norm", "group_norm_backward", "linear_resize",
+    "cubic_resize", "lstm", "gru", "foreach",
+    "unfused");
+
+constexpr double kFewChannels = 4;   // of a picture
 
 enum Kind : std::uint32_t {
   kFirstTransposed = 1,
@@ -36,6 +43,11 @@ enum Kind : std::uint32_t {
 };
 
 float log_of(double size) { return static_cast<float>(std::log2(std::max(size, 1.0))); }
+
+// The group that comes behind: of the op's backward.
+OpGroup with_backward(OpGroup group, bool is_backward) {
+  return static_cast<OpGroup>(static_cast<int>(group) + (is_backward ? 1 : 0));
+}
 
 // How often two divides it, at most 16: kernels load so many elements at once.
 double alignment(double size) {
@@ -73,6 +85,19 @@ bool is_transposed(const TensorView& tensor) {
          tensor.strides[rank - 1] != 1;
 }
 
+// At which multiples of bytes its rows begin (of a transposed matrix its columns), at most 16: what a kernel can load
+// at once. A matrix that lies in another order is copied first.
+double row_alignment(const TensorView& matrix) {
+  const auto rank = matrix.rank();
+  if (rank < 2) return 16;
+  double row = static_cast<double>(matrix.dim(-1));
+  if (is_transposed(matrix))
+    row = static_cast<double>(matrix.strides[rank - 1]);
+  else if (matrix.strides.size() == rank && matrix.strides[rank - 1] == 1 && matrix.shape[rank - 2] > 1)
+    row = static_cast<double>(matrix.strides[rank - 2]);
+  return std::min(16.0, alignment(row) * static_cast<double>(element_bytes(matrix.dtype)));
+}
+
 bool is_channels_last(const TensorView& tensor) {
   return tensor.rank() >= 4 && tensor.strides.size() == tensor.rank() && tensor.strides[1] == 1 &&
          tensor.shape[1] > 1;
@@ -93,6 +118,9 @@ class Reader {
         break;
       case OpFamily::kAttention:
         if (attention()) return;
+        break;
+      case OpFamily::kRecurrent:
+        if (recurrence()) return;
         break;
       default:
         break;
@@ -135,6 +163,14 @@ class Reader {
     size(rows), size(columns), size(inner), size(count);
     size(alignment(rows)), size(alignment(columns)), size(alignment(inner));
     tiles(rows, columns, count);
+    double aligned = row_alignment(out);
+    for (const TensorView* matrix : {first, second})
+      if (matrix != nullptr) aligned = std::min(aligned, row_alignment(*matrix));
+    size(aligned);
+    if (call_.name().find("_grouped_mm") != std::string_view::npos)
+      into_.group = OpGroup::kExperts;
+    else if (aligned < 16)
+      into_.group = aligned < 4 ? OpGroup::kUnaligned2 : aligned < 8 ? OpGroup::kUnaligned4 : OpGroup::kUnaligned8;
     if (first != nullptr) mark(is_transposed(*first), kFirstTransposed), mark(!is_contiguous(*first), kStrided);
     if (second != nullptr) mark(is_transposed(*second), kSecondTransposed);
     mark(call_.has("bias") || call_.inputs.size() > 2, kWithBias);
@@ -162,10 +198,18 @@ class Reader {
     size(static_cast<double>(weight->rank()));
     const TensorView* input = call_.tensor("input");
     mark((input != nullptr && is_channels_last(*input)) || is_channels_last(*weight), kChannelsLast);
+    const bool is_transposed = call_.boolean("transposed").value_or(call_.name().find("transpose") != std::string_view::npos);
+    into_.group = with_backward(is_transposed                         ? OpGroup::kTransposed
+                                : groups > 1 && weight->dim(1) == 1   ? OpGroup::kDepthwise
+                                : groups > 1                          ? OpGroup::kGrouped
+                                : channels <= kFewChannels            ? OpGroup::kFirst
+                                : kernel == 1                         ? OpGroup::kPoint
+                                                                      : OpGroup::kPlain,
+                                gradient != nullptr);
     mark(groups > 1 && weight->dim(1) > 1, kGrouped);
     mark(groups > 1 && weight->dim(1) == 1, kDepthwise);
     mark(dilation > 1, kDilated);
-    mark(call_.boolean("transposed").value_or(false), kTransposed);
+    mark(is_transposed, kTransposed);
     mark(call_.has("bias"), kWithBias);
     if (const auto wanted = call_.ints("output_mask"); gradient != nullptr && wanted.size() == 3)
       mark(wanted[0] == 0, kNoInputGradient), mark(wanted[1] == 0, kNoWeightGradient), mark(wanted[2] != 0, kWithBias);
@@ -186,8 +230,34 @@ class Reader {
     size(made), size(16 * made / (std::ceil(made / kProcessors) * kProcessors));
     mark(call_.has("attn_mask") || call_.has("attn_bias"), kWithBias);
     mark(call_.boolean("is_causal").value_or(false), kCausal);
+    if (call_.name().find("backward") != std::string_view::npos) into_.group = OpGroup::kBackward;
+    else if (query->rank() != 4) {
+      // Copies, in float32 where they are halves, and many turns over the scores: bytes as they were found on a GPU.
+      into_.group = OpGroup::kUnfused;
+      into_.bytes = into_.bytes * (element_bytes(query->dtype) < 4 ? 16 : 5) + 40 * heads * places * static_cast<double>(key->dim(-2));
+    }
     mark(call_.real("dropout_p").value_or(0) > 0, kTraining);
     mark(!is_contiguous(*query), kStrided);
+    return true;
+  }
+
+  // Steps of one layer follow one another, and layers do; directions run side by side.
+  bool recurrence() {
+    if (call_.name().find("lstm") != std::string_view::npos) into_.group = OpGroup::kLstm;
+    if (call_.name().find("gru") != std::string_view::npos) into_.group = OpGroup::kGru;
+    auto weights = call_.tensors("params");
+    if (weights.empty()) weights = call_.tensors("weight");
+    if (weights.size() < 2 || weights[1].rank() != 2 || call_.inputs.empty() || call_.inputs[0].rank() != 3) return false;
+    const TensorView& input = call_.inputs[0];
+    const bool batch_first = call_.boolean("batch_first").value_or(false);
+    const auto layers = static_cast<double>(call_.integer("num_layers").value_or(1));
+    const double times = static_cast<double>(input.dim(batch_first ? 1 : 0)), hidden = static_cast<double>(weights[1].dim(1));
+    into_.steps = layers * times;
+    size(into_.steps), size(static_cast<double>(input.dim(batch_first ? 0 : 1))), size(static_cast<double>(input.dim(2)));
+    size(hidden), size(layers), size(call_.boolean("bidirectional").value_or(false) ? 2 : 1);
+    size(static_cast<double>(weights[1].dim(0))), size(alignment(hidden));
+    mark(call_.boolean("train").value_or(false), kTraining);
+    mark(batch_first, kStrided);
     return true;
   }
 
@@ -209,6 +279,7 @@ class Reader {
     const double all = static_cast<double>(std::max(main->numel, out->numel));
     const double row = row_length(*main);
     size(row), size(all / std::max(row, 1.0));
+    serial_steps(*main, *out, row);
     size(all / std::max(static_cast<double>(out->numel), 1.0));
     size(static_cast<double>(call_.inputs.size())), size(in_a_row), size(std::min(run_bytes(*out), 65536.0));
     size(alignment(row)), size(static_cast<double>(out->dim(-1)));
@@ -219,6 +290,35 @@ class Reader {
       mark(input.dtype != out->dtype, kMixed);
       mark(input.numel != out->numel, kBroadcast);
       mark(input.storage != kNone && input.storage == out->storage, kInPlace);
+    }
+  }
+
+  // What one thread or block does one after the other, and the group that such kernels make.
+  void serial_steps(const TensorView& main, const TensorView& out, double row) {
+    const std::string_view op = call_.name();
+    const auto has = [&](std::string_view word) { return op.find(word) != std::string_view::npos; };
+    const auto batch = static_cast<double>(main.rank() > 0 ? main.dim(0) : 1);
+    const double maps = batch * static_cast<double>(main.rank() > 1 ? main.dim(1) : 1);
+    const bool backward = has("backward");
+    if (backward) into_.group = OpGroup::kBackward;
+    switch (into_.family) {
+      case OpFamily::kNorm:
+        into_.steps = row;
+        if (has("batch_norm")) into_.group = with_backward(OpGroup::kBatchNorm, backward);
+        if (has("group_norm") || has("instance_norm")) into_.group = with_backward(OpGroup::kGroupNorm, backward);
+        break;
+      case OpFamily::kPool:
+        into_.steps = std::max(static_cast<double>(main.numel) / std::max(static_cast<double>(out.numel), 1.0), 1.0);
+        if (!has("linear") && !has("bicubic")) break;
+        into_.group = has("linear") ? OpGroup::kLinearResize : OpGroup::kCubicResize;
+        // A thread makes one place of all pictures and channels, but for these.
+        into_.steps = backward || has("_aa") || (has("linear") && is_channels_last(out)) ? 0 : maps;
+        break;
+      case OpFamily::kPointwise:
+        if (has("_foreach_") || has("_fused_")) into_.group = OpGroup::kForeach;
+        break;
+      default:
+        break;
     }
   }
 
@@ -250,6 +350,10 @@ class Reader {
 std::string_view name(OpFamily family) { return kFamilyNames[family]; }
 
 std::optional<OpFamily> family_named(std::string_view text) { return named(text, OpFamily::kOther); }
+
+std::string_view name(OpGroup group) { return kGroupNames[group]; }
+
+std::optional<OpGroup> group_named(std::string_view text) { return named(text, OpGroup::kUnfused); }
 
 OpFamily family_of(Category category) {
   switch (category) {

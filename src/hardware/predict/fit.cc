@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
 
 #include "graph/signature.h"
+#include "hardware/predict/forest.h"
 #include "hardware/roofline.h"
 
 namespace opscope {
@@ -15,51 +17,10 @@ namespace {
 
 constexpr std::size_t kFewest = 4;  // points that constants are fitted on
 constexpr double kNoWork = 2e-7;    // seconds: nothing ran
+constexpr double kWorthAStep = 0.98;  // a constant more has to explain so much
+constexpr double kHeld = 0.3;       // what a constant e times another weighs, against the misses of ops
+constexpr std::size_t kFewestForTrees = 40;
 constexpr double kLargeMiss = 0.7;  // beyond, a point pulls no harder: it may be of another kernel
-
-// Least absolute misses, less the pull of those far off, by steps along one constant after the other.
-class RateFit {
- public:
-  RateFit(std::span<const Neighbour> ops, FamilyRates rates) : ops_(ops), rates_(std::move(rates)) {}
-
-  FamilyRates run() {
-    start();
-    double best = loss(rates_);
-    for (double step = 1.0; step > 0.004; step *= 0.6)
-      for (int round = 0; round < 3; ++round)
-        for (double FamilyRates::* constant :
-             {&FamilyRates::flop_rate, &FamilyRates::byte_rate, &FamilyRates::seconds})
-          for (const double factor : {std::exp(step), std::exp(-step)}) {
-            FamilyRates other = rates_;
-            other.*constant *= factor;
-            if (const double now = loss(other); now < best) best = now, rates_ = other;
-          }
-    return rates_;
-  }
-
- private:
-  // The best rate that any reached, and the least time.
-  void start() {
-    rates_.flop_rate = rates_.byte_rate = 0;
-    rates_.seconds = ops_[0].seconds;
-    for (const Neighbour& op : ops_) {
-      rates_.flop_rate = std::max(rates_.flop_rate, op.features.products / op.seconds);
-      rates_.byte_rate = std::max(rates_.byte_rate, op.features.bytes / op.seconds);
-      rates_.seconds = std::min(rates_.seconds, op.seconds);
-    }
-  }
-  double loss(const FamilyRates& rates) const {
-    double sum = 0;
-    for (const Neighbour& op : ops_) {
-      const double miss = std::abs(std::log(op.seconds / seconds_by(rates, op.features)));
-      sum += miss < kLargeMiss ? miss : kLargeMiss * (1 + std::log(miss / kLargeMiss));
-    }
-    return sum;
-  }
-
-  std::span<const Neighbour> ops_;
-  FamilyRates rates_;
-};
 
 // Where 68.3 % and 90 % of the sizes of misses are below.
 double share_below(std::vector<double> sizes, double share) {
@@ -67,13 +28,121 @@ double share_below(std::vector<double> sizes, double share) {
   return sizes.empty() ? 0 : sizes[static_cast<std::size_t>(share * static_cast<double>(sizes.size() - 1))];
 }
 
-FamilyRates fitted(std::vector<Neighbour>& ops, OpFamily family, DType dtype) {
-  FamilyRates rates = RateFit(ops, {.family = family, .dtype = dtype}).run();
+// Least absolute misses, less the pull of those far off, by steps along one constant after the other.
+class RateFit {
+ public:
+  // `held`: what the constants are near where few ops speak; nullptr: nothing is known of them.
+  RateFit(std::span<const Neighbour> ops, FamilyRates rates, const FamilyRates* held) : ops_(ops), rates_(std::move(rates)), held_(held) {}
+
+  FamilyRates run() {
+    start();
+    const FamilyRates with_steps = searched(rates_);
+    if (!(with_steps.step_rate > 0)) return with_steps;
+    rates_.step_rate = 0;
+    const FamilyRates without = searched(rates_);
+    return loss(with_steps) < kWorthAStep * loss(without) ? with_steps : without;
+  }
+
+ private:
+  static constexpr std::array kConstants{&FamilyRates::flop_rate, &FamilyRates::byte_rate, &FamilyRates::step_rate,
+                                         &FamilyRates::seconds};
+
+  FamilyRates searched(FamilyRates rates) const {
+    double best = loss(rates);
+    for (double step = 1.0; step > 0.004; step *= 0.6)
+      for (int round = 0; round < 3; ++round)
+        for (double FamilyRates::* constant : kConstants)
+          for (const double factor : {std::exp(step), std::exp(-step)}) {
+            FamilyRates other = rates;
+            other.*constant *= factor;
+            if (const double now = loss(other); now < best) best = now, rates = other;
+          }
+    return rates;
+  }
+
+  // The best rate that any reached, and the least time; steps as if they took a fourth of it.
+  void start() {
+    rates_.flop_rate = rates_.byte_rate = rates_.step_rate = 0;
+    rates_.seconds = ops_[0].seconds;
+    std::vector<double> steps;
+    for (const Neighbour& op : ops_) {
+      rates_.flop_rate = std::max(rates_.flop_rate, op.features.products / op.seconds);
+      rates_.byte_rate = std::max(rates_.byte_rate, op.features.bytes / op.seconds);
+      if (op.features.steps > 0) steps.push_back(4 * op.features.steps / op.seconds);
+      rates_.seconds = std::min(rates_.seconds, op.seconds);
+    }
+    rates_.step_rate = share_below(std::move(steps), 0.5);
+    if (held_ == nullptr) return;
+    for (double FamilyRates::* constant : kConstants)
+      if (rates_.*constant > 0 && held_->*constant > 0) rates_.*constant = held_->*constant;
+  }
+  double loss(const FamilyRates& rates) const {
+    double sum = 0;
+    for (const Neighbour& op : ops_) {
+      const double miss = std::abs(std::log(op.seconds / seconds_by(rates, op.features)));
+      sum += miss < kLargeMiss ? miss : kLargeMiss * (1 + std::log(miss / kLargeMiss));
+    }
+    if (held_ == nullptr) return sum;
+    for (double FamilyRates::* constant : kConstants)
+      if (rates.*constant > 0 && held_->*constant > 0) {
+        const double apart = std::log(rates.*constant / held_->*constant);
+        sum += kHeld * apart * apart;
+      }
+    return sum;
+  }
+
+  std::span<const Neighbour> ops_;
+  FamilyRates rates_;
+  const FamilyRates* held_;
+};
+
+FamilyRates fitted(std::span<const Neighbour> ops, OpGroup group, const FamilyRates* held = nullptr) {
+  const OpFeatures& any = ops[0].features;
+  FamilyRates rates = RateFit(ops, {.family = any.family, .dtype = any.dtype, .group = group}, held).run();
   rates.points = static_cast<std::uint32_t>(ops.size());
   std::vector<double> sizes;
   for (const Neighbour& op : ops) sizes.push_back(std::abs(std::log(op.seconds / seconds_by(rates, op.features))));
   rates.spread = std::max(share_below(sizes, 0.683), ops.size() < kFewest ? 0.3 : 0.05);
   return rates;
+}
+
+// What a group's constants are near: the family's in its dtype; where another dtype has more ops of the group, those
+// by as much as the families differ.
+FamilyRates held_near(const FamilyRates& whole, const FamilyRates* other_whole, const FamilyRates* other) {
+  FamilyRates near = whole;
+  near.step_rate = 0;
+  if (other_whole == nullptr || other == nullptr) return near;
+  for (double FamilyRates::* constant : {&FamilyRates::flop_rate, &FamilyRates::byte_rate, &FamilyRates::seconds})
+    if (other_whole->*constant > 0) near.*constant *= other->*constant / other_whole->*constant;
+  near.step_rate = other->step_rate;
+  return near;
+}
+
+// The groups of a family in all dtypes, those with more ops first.
+void fit_groups(std::vector<FamilyRates>& into, std::map<DType, std::vector<Neighbour>>& by_dtype) {
+  std::vector<std::vector<Neighbour>*> order;
+  for (auto& [dtype, ops] : by_dtype) order.push_back(&ops);
+  std::ranges::stable_sort(order, std::ranges::greater{}, [](const auto* ops) { return ops->size(); });
+  std::vector<FamilyRates> wholes, groups;
+  for (std::vector<Neighbour>* ops : order) {
+    const FamilyRates whole = fitted(*ops, OpGroup::kPlain);
+    std::map<OpGroup, std::vector<Neighbour>> own;
+    for (const Neighbour& op : *ops) own[op.features.group].push_back(op);
+    if (!own.contains(OpGroup::kPlain)) groups.push_back(whole);
+    for (const auto& [group, some] : own) {
+      if (own.size() == 1) {
+        groups.push_back(whole), groups.back().group = group;
+        continue;
+      }
+      const auto known = std::ranges::find(groups, group, &FamilyRates::group);
+      const auto there = known == groups.end() ? wholes.end() : std::ranges::find(wholes, known->dtype, &FamilyRates::dtype);
+      const FamilyRates held = there == wholes.end() ? whole : held_near(whole, &*there, &*known);
+      if (some.size() >= kFewest || group == OpGroup::kPlain || there != wholes.end())
+        groups.push_back(fitted(some, group, &held));
+    }
+    wholes.push_back(whole);
+  }
+  into.insert(into.end(), groups.begin(), groups.end());
 }
 
 // How a family's ops tell of each other: weights by steps along one after the other, judged by how likely each of
@@ -102,6 +171,7 @@ class LikenessFit {
  private:
   static constexpr std::size_t kMostAsked = 900, kMostJudged = 220;
   static constexpr double kSize = 0.02, kKind = 0.05;
+  static constexpr double kLeastNoise = 0.02;  // without any, a few ops tell wild things of those between them
 
   // The sizes and kinds that vary at all.
   void start() {
@@ -116,7 +186,7 @@ class LikenessFit {
       likeness_.kinds[i] = ((any & ~all) >> i & 1u) != 0 ? kKind : 0;
       if (likeness_.kinds[i] > 0) weights_.push_back(&likeness_.kinds[i]);
     }
-    likeness_.op = 0.3, likeness_.width = 0.3, likeness_.dtype = 0.02, likeness_.noise = 0.02;
+    likeness_.op = 0.3, likeness_.width = 0.3, likeness_.dtype = 0.02, likeness_.noise = 2 * kLeastNoise;
     for (double* weight : {&likeness_.op, &likeness_.width, &likeness_.dtype, &likeness_.spread, &likeness_.noise})
       weights_.push_back(weight);
   }
@@ -127,7 +197,7 @@ class LikenessFit {
         const double before = weight;
         weight *= factor;
         const double now = loss();
-        if (now < best_) {
+        if (now < best_ && likeness_.noise >= kLeastNoise) {
           best_ = now;
           continue;
         }
@@ -155,13 +225,41 @@ class LikenessFit {
   double best_ = 0;
 };
 
-void add_errors(FamilyRates& rates, std::span<const Neighbour> ops, const Likeness& likeness) {
+// Adds what the family's trees are worth, and the errors on ops that are left out in turn.
+void judge(std::span<FamilyRates> families, std::span<const Neighbour> ops, Likeness& likeness,
+           std::span<const double> trees) {
   std::vector<double> sizes;
+  for (std::size_t i = 0; i < trees.size(); ++i) sizes.push_back(std::abs(trees[i] - ops[i].miss));
+  likeness.trees = trees.empty() ? 0 : std::max(share_below(sizes, 0.683), 0.005);
+  std::vector<double> misses;
+  sizes.clear();
   for (std::size_t i = 0; i < ops.size(); ++i) {
-    if (ops[i].features.dtype != rates.dtype) continue;
-    sizes.push_back(std::abs(std::expm1(miss_of(ops, likeness, ops[i].features, i).mean - ops[i].miss)));
+    const Miss told = both(miss_of(ops, likeness, ops[i].features, i), trees.empty() ? 0 : trees[i], likeness);
+    misses.push_back(told.mean - ops[i].miss);
+    sizes.push_back(std::abs(misses.back()) / told.deviation);
   }
-  rates.error_median = share_below(sizes, 0.5), rates.error_p90 = share_below(sizes, 0.9);
+  if (!trees.empty()) likeness.both = std::clamp(share_below(sizes, 0.683), 0.3, 3.0);
+  for (FamilyRates& rates : families) {
+    if (rates.family != likeness.family) continue;
+    sizes.clear();
+    for (std::size_t i = 0; i < ops.size(); ++i)
+      if (ops[i].features.dtype == rates.dtype && ops[i].features.group == rates.group)
+        sizes.push_back(std::abs(std::expm1(misses[i])));
+    rates.error_median = share_below(sizes, 0.5), rates.error_p90 = share_below(sizes, 0.9);
+  }
+}
+
+// The trees of a family; what they tell of each op when they do not know it.
+std::vector<double> add_forest(Calibration& calibration, std::span<const Neighbour> ops, OpFamily family) {
+  if (ops.size() < kFewestForTrees) return {};
+  std::vector<Traits> rows;
+  std::vector<double> misses;
+  for (const Neighbour& op : ops) {
+    rows.push_back(traits_of(op.features, *calibration.rates(family, op.features.dtype, op.features.group)));
+    misses.push_back(op.miss);
+  }
+  calibration.forests[static_cast<std::size_t>(family)] = grow_forest(rows, misses).text();
+  return told_when_left_out(rows, misses);
 }
 
 // Means by op of what the host took to launch it.
@@ -196,7 +294,7 @@ std::vector<Neighbour> neighbours_of(std::span<const MeasuredCall> calls, const 
   std::vector<Neighbour> ops;
   ops.reserve(calls.size());
   for (std::size_t i = 0; i < calls.size(); ++i) {
-    const FamilyRates* rates = calibration.rates(calls[i].features.family, calls[i].features.dtype);
+    const FamilyRates* rates = calibration.rates(calls[i].features.family, calls[i].features.dtype, calls[i].features.group);
     if (rates == nullptr) continue;
     Neighbour& op = ops.emplace_back(Neighbour{.features = calls[i].features, .seconds = calls[i].seconds, .call = i});
     op.miss = std::log(op.seconds / seconds_by(*rates, op.features));
@@ -205,12 +303,13 @@ std::vector<Neighbour> neighbours_of(std::span<const MeasuredCall> calls, const 
 }
 
 void fit_families(Calibration& calibration, std::span<const MeasuredCall> calls) {
-  std::map<std::pair<OpFamily, DType>, std::vector<Neighbour>> groups;
+  std::array<std::map<DType, std::vector<Neighbour>>, kFamilies> by_family;
   for (const MeasuredCall& call : calls)
     if (call.seconds > kNoWork)
-      groups[{call.features.family, call.features.dtype}].push_back({.features = call.features, .seconds = call.seconds});
-  calibration.families.clear(), calibration.likenesses.clear();
-  for (auto& [key, ops] : groups) calibration.families.push_back(fitted(ops, key.first, key.second));
+      by_family[static_cast<std::size_t>(call.features.family)][call.features.dtype].push_back(
+          {.features = call.features, .seconds = call.seconds});
+  calibration.families.clear(), calibration.likenesses.clear(), calibration.forests = {};
+  for (auto& by_dtype : by_family) fit_groups(calibration.families, by_dtype);
   for (std::size_t f = 0; f < kFamilies; ++f) {
     const auto family = static_cast<OpFamily>(f);
     std::vector<MeasuredCall> own;
@@ -218,9 +317,9 @@ void fit_families(Calibration& calibration, std::span<const MeasuredCall> calls)
       if (call.features.family == family && call.seconds > kNoWork) own.push_back(call);
     if (own.size() < kFewest) continue;
     const std::vector<Neighbour> ops = neighbours_of(own, calibration);
-    calibration.likenesses.push_back(LikenessFit(ops, family).run());
-    for (FamilyRates& rates : calibration.families)
-      if (rates.family == family) add_errors(rates, ops, calibration.likenesses.back());
+    Likeness likeness = LikenessFit(ops, family).run();
+    judge(calibration.families, ops, likeness, add_forest(calibration, ops, family));
+    calibration.likenesses.push_back(likeness);
   }
   calibration.host_ops = host_ops(calls);
 }

@@ -66,7 +66,8 @@ double alike(double squared) {
 double seconds_by(const FamilyRates& rates, const OpFeatures& op) {
   const double compute = rates.flop_rate > 0 ? op.work() / rates.flop_rate : 0;
   const double memory = rates.byte_rate > 0 ? op.bytes / rates.byte_rate : 0;
-  return std::max(compute, memory) + rates.seconds;
+  const double steps = rates.step_rate > 0 ? op.steps / rates.step_rate : 0;
+  return std::max(compute, memory) + steps + rates.seconds;
 }
 
 double unlikeness(const Likeness& likeness, const OpFeatures& a, const OpFeatures& b) {
@@ -110,6 +111,14 @@ Miss miss_of(std::span<const Neighbour> measured, const Likeness& likeness, cons
   found.deviation = std::sqrt(std::max(variance - known, 0.0) + noise);
   found.nearest = std::sqrt(nearest.near[0].distance);
   return found;
+}
+
+Miss both(const Miss& neighbours, double trees, const Likeness& likeness) {
+  if (!(likeness.trees > 0)) return neighbours;
+  const double a = 1 / (neighbours.deviation * neighbours.deviation), b = 1 / (likeness.trees * likeness.trees);
+  return {.mean = (a * neighbours.mean + b * trees) / (a + b),
+          .deviation = likeness.both / std::sqrt(a + b),
+          .nearest = neighbours.nearest};
 }
 
 }  // namespace opscope

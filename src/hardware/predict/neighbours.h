@@ -37,4 +37,7 @@ inline constexpr std::size_t kAskAll = std::numeric_limits<std::size_t>::max();
 Miss miss_of(std::span<const Neighbour> measured, const Likeness& likeness, const OpFeatures& op,
              std::size_t left_out = kAskAll);
 
+// What neighbours and a family's trees tell together: each counts as it is sure.
+Miss both(const Miss& neighbours, double trees, const Likeness& likeness);
+
 }  // namespace opscope

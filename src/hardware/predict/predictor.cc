@@ -22,6 +22,7 @@ constexpr double kSameCall = 0.02, kRelated = 0.25, kRoofline = 0.6;
 constexpr double kInterpolatedWithin = 1;  // further off a family's rates say as much
 constexpr double kSame = 0.01;             // of unlikeness: but for rounding
 constexpr double kRunSpread = 0.05;
+constexpr double kUnfusedKernels = 10;  // of attention that is made of single ops
 
 // The text without the device that the call was on.
 std::string without_device(std::string text) {
@@ -94,17 +95,28 @@ const Predictor::FamilyOps& Predictor::measured(OpFamily family) const {
   std::call_once(own.read, [&] {
     own.calls = calibration_->calls(family);
     own.ops = neighbours_of(own.calls, *calibration_);
+    if (const std::string& text = calibration_->forests[static_cast<std::size_t>(family)]; !text.empty())
+      own.trees = Forest::read(text);
   });
   return own;
 }
 
-std::optional<FamilyRates> Predictor::rates_for(OpFamily family, DType dtype) const {
+std::optional<FamilyRates> Predictor::rates_for(OpFamily family, DType dtype, OpGroup group) const {
   if (!calibration_) return std::nullopt;
-  const FamilyRates* found = calibration_->rates(family, dtype);
-  if (found == nullptr)
+  const FamilyRates* found = calibration_->rates(family, dtype, group);
+  if (found == nullptr) {
+    std::optional<DType> other;
     for (const FamilyRates& each : calibration_->families)
-      if (each.family == family && (found == nullptr || as_wide(each.dtype, dtype))) found = &each;
+      if (each.family == family && (!other || as_wide(each.dtype, dtype))) other = each.dtype;
+    if (other) found = calibration_->rates(family, *other, group);
+  }
   if (found == nullptr) return std::nullopt;
+  if (group == OpGroup::kUnfused && found->group != group) {  // what it is made of
+    auto made_of = rates_for(OpFamily::kPointwise, DType::kFloat32, OpGroup::kPlain);
+    const auto products = rates_for(OpFamily::kMatmul, DType::kFloat32, OpGroup::kPlain);
+    if (made_of && products) made_of->flop_rate = products->flop_rate, made_of->seconds *= kUnfusedKernels;
+    return made_of;
+  }
   FamilyRates rates = *found;
   // Of another dtype or device: what part of the peak is reached.
   const auto scale = [&](double& rate, double there, double here) {
@@ -130,7 +142,7 @@ PredictedOp Predictor::predict(const OpCall& call, const Op& op, const OpCost& c
     return predicted;
   }
   const RooflineTime roofline = roofline_time(*device_, cost, dtype, float32);
-  auto rates = rates_for(features.family, dtype);
+  auto rates = rates_for(features.family, dtype, features.group);
   if (!rates) {
     if (!roofline.known) return predicted;
     predicted.seconds = roofline.seconds();
@@ -156,7 +168,8 @@ PredictedOp Predictor::predict(const OpCall& call, const Op& op, const OpCost& c
     return predicted;
   }
   const FamilyOps& own = measured(features.family);
-  const Miss miss = miss_of(own.ops, *likeness, features);
+  const double trees = own.trees.told(traits_of(features, *rates));
+  const Miss miss = both(miss_of(own.ops, *likeness, features), trees, *likeness);
   predicted.seconds *= std::exp(miss.mean), predicted.deviation = miss.deviation;
   if (is_borrowed()) return predicted;
   if (miss.nearest <= kInterpolatedWithin) predicted.source = TimeSource::kInterpolated;
@@ -175,7 +188,7 @@ PredictedOp Predictor::predict(const OpCall& call, const Op& op, const OpCost& c
 }
 
 double Predictor::generated_kernel_seconds(Count bytes, double one_by_one) const {
-  const auto rates = rates_for(OpFamily::kPointwise, DType::kFloat32);
+  const auto rates = rates_for(OpFamily::kPointwise, DType::kFloat32, OpGroup::kPlain);
   if (!rates || !(rates->byte_rate > 0)) return std::min(one_by_one, memory_seconds(*device_, bytes));
   return std::min(one_by_one, static_cast<double>(bytes) / rates->byte_rate + rates->seconds);
 }

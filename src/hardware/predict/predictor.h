@@ -11,6 +11,7 @@
 
 #include "hardware/predict/calibration.h"
 #include "hardware/predict/features.h"
+#include "hardware/predict/forest.h"
 #include "hardware/predict/neighbours.h"
 #include "hardware/predict/predicted_run.h"
 #include "hardware/roofline.h"
@@ -50,10 +51,11 @@ class Predictor {
     std::once_flag read;
     std::vector<MeasuredCall> calls;
     std::vector<Neighbour> ops;
+    Forest trees;
   };
   const FamilyOps& measured(OpFamily family) const;
   // On this device; nullopt where nothing is known of the family.
-  std::optional<FamilyRates> rates_for(OpFamily family, DType dtype) const;
+  std::optional<FamilyRates> rates_for(OpFamily family, DType dtype, OpGroup group) const;
   double host_seconds(std::uint64_t op) const;
 
   DevicePointer device_, calibrated_;
