@@ -25,14 +25,14 @@ struct OpCost {
   Confidence confidence = Confidence::kUnknown;
   const OpRule* rule = nullptr;  // nullptr: unknown, or declared for an op that has no row
   // In picoseconds, so that sums are the same in every order. 0 where nothing was measured, no device named.
-  Count time = {};             // measured: the median of its runs, less what the clock itself takes
-  Count roofline_time = {};    // the least it can take on the device
-  Count predicted_time = {};   // its share of the predicted run
+  Count time = {};                // measured: the median of its runs, less what the clock itself takes
+  Count roofline_time = {};       // the least it can take on the device
+  Count predicted_time = {};      // its share of the predicted run
   Count predicted_wait = {};      // of that, the device waits for the host
   Count predicted_variance = {};  // of that, of its own, in square nanoseconds
   bool predicted_known = true;    // false: nothing predicts it
-  bool roofline_known = true;  // false: its work is unknown, or how fast the device does such work
-  bool compute_bound = false;  // on the device: its arithmetic takes longer than its bytes
+  bool roofline_known = true;     // false: its work is unknown, or how fast the device does such work
+  bool compute_bound = false;     // on the device: its arithmetic takes longer than its bytes
 
   // The costliest of several has the most FLOPs, then the most bytes.
   std::pair<Count, Count> weight() const { return {flops, traffic.total()}; }

@@ -22,8 +22,8 @@ std::string signature_of(const Graph& graph, const Op& op);
 //   aten::relu(self: float32[8,64]) on cpu -> float32[8,64]
 // A result that lies in an argument's memory says so: "-> float32[64,8] strides [1,64] in self".
 std::string call_text(const Graph& graph, const Op& op);
-// The inverse: a graph with an op for each text, none of which feeds another. Throws Error for what is no such
-// text, and for sparse and quantised tensors, of which a text does not say enough.
+// The inverse: a graph with an op for each text, none of which feeds another. Throws Error for what is no
+// such text, and for sparse and quantised tensors, of which a text does not say enough.
 Graph graph_of_calls(std::span<const std::string> texts);
 
 // 32 digits, the same on every machine and in every version.

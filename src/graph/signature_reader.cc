@@ -73,7 +73,7 @@ class CallReader {
   }
   static std::string place(std::string_view device) {
     return device == "cpu" || device.find(':') != std::string_view::npos ? std::string(device)
-                                                                          : std::string(device) + ":0";
+                                                                         : std::string(device) + ":0";
   }
 
   Argument argument(std::string_view name) {

@@ -1,5 +1,5 @@
-// What predictions are made of, for the scripts that fit and judge them: the features of ops, and what one kernel of
-// a compiler would move.
+// What predictions are made of, for the scripts that fit and judge them: the features of ops, and what one
+// kernel of a compiler would move.
 #include <algorithm>
 
 #include "graph/signature.h"
@@ -18,12 +18,14 @@ py::dict row_of(const OpFeatures& features) {
   py::dict row;
   row["family"] = std::string(name(features.family)), row["dtype"] = std::string(name(features.dtype));
   row["kind"] = features.kind, row["products"] = features.products, row["others"] = features.others;
-  row["bytes"] = features.bytes, row["steps"] = features.steps, row["group"] = std::string(name(features.group));
+  row["bytes"] = features.bytes, row["steps"] = features.steps,
+  row["group"] = std::string(name(features.group));
   row["sizes"] = std::vector<float>(features.sizes.begin(), features.sizes.begin() + features.size_count);
   return row;
 }
 
-// By op: its features, how often it runs, whether it does no work, the bytes it writes, and its subgraph (-1: none).
+// By op: its features, how often it runs, whether it does no work, the bytes it writes, and its subgraph (-1:
+// none).
 py::list op_features(const Graph& graph) {
   const std::vector<OpCost> costs = estimate(graph, Convention::kOpscope);
   const Partition partition = make_partition(graph, costs);
@@ -46,7 +48,8 @@ py::list op_features(const Graph& graph) {
 std::vector<std::uint64_t> subgraph_bytes(const Graph& graph) {
   const std::vector<OpCost> costs = estimate(graph, Convention::kOpscope);
   std::vector<std::uint64_t> bytes;
-  for (const Subgraph& each : make_partition(graph, costs).subgraphs) bytes.push_back(each.memory_bytes().value());
+  for (const Subgraph& each : make_partition(graph, costs).subgraphs)
+    bytes.push_back(each.memory_bytes().value());
   return bytes;
 }
 
@@ -60,17 +63,22 @@ void bind_predict(py::module_& m) {
   });
   m.def("graph_of_calls", [](const std::vector<std::string>& texts) { return graph_of_calls(texts); });
   m.def("subgraph_bytes", subgraph_bytes);
-  // A calibration of what `text` says of the device, and of (call, seconds, their deviation, the host's seconds).
-  m.def("fitted_calibration", [](const std::string& text, const std::vector<std::tuple<std::string, double, double, double>>& rows,
-                                  double tolerance) {
-    Calibration calibration = read_calibration(text, "the calibration");
-    std::vector<MeasuredCall> calls;
-    for (const auto& [call, seconds, deviation, host] : rows)
-      calls.push_back({.text = call, .seconds = seconds, .deviation = deviation, .host_seconds = host});
-    add_features(calls);
-    fit_families(calibration, calls);
-    return write_calibration(calibration, tolerance > 0 ? worth_keeping(calibration, calls, tolerance) : calls);
-  }, py::arg("text"), py::arg("rows"), py::arg("tolerance") = 0);
+  // A calibration of what `text` says of the device, and of (call, seconds, their deviation, the host's
+  // seconds).
+  m.def(
+      "fitted_calibration",
+      [](const std::string& text, const std::vector<std::tuple<std::string, double, double, double>>& rows,
+         double tolerance) {
+        Calibration calibration = read_calibration(text, "the calibration");
+        std::vector<MeasuredCall> calls;
+        for (const auto& [call, seconds, deviation, host] : rows)
+          calls.push_back({.text = call, .seconds = seconds, .deviation = deviation, .host_seconds = host});
+        add_features(calls);
+        fit_families(calibration, calls);
+        return write_calibration(calibration,
+                                 tolerance > 0 ? worth_keeping(calibration, calls, tolerance) : calls);
+      },
+      py::arg("text"), py::arg("rows"), py::arg("tolerance") = 0);
 }
 
 }  // namespace opscope::python

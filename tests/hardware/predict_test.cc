@@ -42,12 +42,13 @@ ops = [
 constexpr double kRate = 4e12, kStart = 2e-6;  // bytes a second and seconds of the device of these tests
 
 std::string relu_text(std::int64_t size, std::string_view device = "cuda") {
-  return "aten::relu(self: float32[" + std::to_string(size) + "]) on " + std::string(device) + " -> float32[" +
-         std::to_string(size) + "]";
+  return "aten::relu(self: float32[" + std::to_string(size) + "]) on " + std::string(device) +
+         " -> float32[" + std::to_string(size) + "]";
 }
 
 MeasuredCall measured(std::string text, double seconds) {
-  MeasuredCall call{.text = std::move(text), .seconds = seconds, .deviation = seconds / 100, .host_seconds = 4e-6};
+  MeasuredCall call{
+      .text = std::move(text), .seconds = seconds, .deviation = seconds / 100, .host_seconds = 4e-6};
   add_features(std::span(&call, 1));
   return call;
 }
@@ -65,7 +66,8 @@ std::vector<MeasuredCall> relus() {
 CalibrationPointer calibrated(std::vector<MeasuredCall> calls = relus()) {
   Calibration calibration = read_calibration(std::string(kHead) + "]\n", "head.toml");
   fit_families(calibration, calls);
-  return std::make_shared<const Calibration>(read_calibration(write_calibration(calibration, calls), "made.toml"));
+  return std::make_shared<const Calibration>(
+      read_calibration(write_calibration(calibration, calls), "made.toml"));
 }
 
 PredictedOp told_of(const std::string& text, const CalibrationPointer& calibration = calibrated()) {
@@ -110,7 +112,8 @@ TEST(Calibration, SaysWhatIsWrongWithAFile) {
   std::string text = head;
   text.replace(text.find("\"1\""), 3, "\"7\"");
   EXPECT_EQ(refusal(text + "]\n"), "a calibration of format 7; this opscope reads format 1 | c.toml:1");
-  EXPECT_EQ(refusal(head + "  \"what is this\",\n]\n"), "not a measured op: '  \"what is this\",' | c.toml:22");
+  EXPECT_EQ(refusal(head + "  \"what is this\",\n]\n"),
+            "not a measured op: '  \"what is this\",' | c.toml:22");
   text = head;
   text.replace(text.find("launch"), 6, "lunch_");
   EXPECT_EQ(refusal(text + "]\n"), "no such key in a calibration: 'host.lunch_' | c.toml:15");
@@ -135,8 +138,9 @@ TEST(Calibration, ThatComesWithOpscopeHasTheFeaturesOfToday) {
       add_features(fresh);
       for (std::size_t i = 0; i < some.size(); ++i) {
         const OpFeatures &before = some[i].features, &now = fresh[i].features;
-        EXPECT_EQ(std::tuple(before.op, before.family, before.group, before.dtype, before.kind, before.size_count),
-                  std::tuple(now.op, now.family, now.group, now.dtype, now.kind, now.size_count))
+        EXPECT_EQ(
+            std::tuple(before.op, before.family, before.group, before.dtype, before.kind, before.size_count),
+            std::tuple(now.op, now.family, now.group, now.dtype, now.kind, now.size_count))
             << some[i].text;
         for (std::size_t k = 0; k < now.size_count; ++k)
           EXPECT_NEAR(before.sizes[k], now.sizes[k], 0.01 + 0.001 * now.sizes[k]) << some[i].text;
@@ -168,8 +172,9 @@ TEST(Predictor, TellsACallBetweenMeasuredOnes) {
 }
 
 TEST(Predictor, IsLessSureFarFromWhatWasMeasured) {
-  const std::string far = "aten::add.Tensor(self: float32[64,4096] strides [1,64], other: float16[64,4096], alpha: 1) on cuda "
-                          "-> float32[64,4096]";
+  const std::string far =
+      "aten::add.Tensor(self: float32[64,4096] strides [1,64], other: float16[64,4096], alpha: 1) on cuda "
+      "-> float32[64,4096]";
   std::vector<MeasuredCall> noisy = relus();
   for (std::size_t i = 0; i < noisy.size(); ++i) noisy[i].seconds *= i % 2 == 0 ? 1.4 : 0.7;
   const CalibrationPointer calibration = calibrated(noisy);
@@ -177,7 +182,8 @@ TEST(Predictor, IsLessSureFarFromWhatWasMeasured) {
 }
 
 TEST(Predictor, SaysTheRooflineWhereNothingElseIsKnown) {
-  const std::string product = "aten::mm(self: float32[64,64], mat2: float32[64,64]) on cuda -> float32[64,64]";
+  const std::string product =
+      "aten::mm(self: float32[64,64], mat2: float32[64,64]) on cuda -> float32[64,64]";
   const PredictedOp told = told_of(product);
   EXPECT_EQ(told.source, TimeSource::kRoofline);
   EXPECT_GT(told.seconds, 0);
@@ -207,7 +213,8 @@ TEST(PredictedRun, IsTheSumOfItsOps) {
     EXPECT_NEAR(sum, profile.predicted.seconds, 1e-9) << name(mode);
     EXPECT_NEAR(profile.totals.predicted_seconds(), profile.predicted.seconds, 1e-9) << name(mode);
     EXPECT_NEAR(limits, profile.predicted.seconds, 1e-4 * sum + 2e-5) << name(mode);
-    const TimeRange range = range_of(profile.predicted.seconds, profile.totals.predicted_spread(), profile.predicted.run_spread);
+    const TimeRange range =
+        range_of(profile.predicted.seconds, profile.totals.predicted_spread(), profile.predicted.run_spread);
     EXPECT_LT(range.low, profile.predicted.seconds);
     EXPECT_GT(range.high, profile.predicted.seconds);
   }

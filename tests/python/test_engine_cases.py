@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -226,6 +228,29 @@ def test_attention_fast_path_is_off():
     padding = torch.tensor([[False, False, True, True]])
     assert "scaled_dot_product_attention" in ops_of(layer, torch.randn(1, 4, 8), src_key_padding_mask=padding)
     assert torch.backends.mha.get_fastpath_enabled()
+
+
+def test_attention_on_a_gpu_is_the_two_products_of_the_fast_path():
+    attention = nn.MultiheadAttention(32, 2, batch_first=True).eval()
+    x = torch.randn(2, 5, 32)
+
+    def ops(device, **options):
+        graph = opscope.capture(called(lambda x: attention(x, x, x, **options)), x, device=device)
+        return [op["op"].removeprefix("aten::") for op in json.loads(graph.profile().to_json())["ops"]], graph.profile().totals.flops
+
+    path, flops = ops("cuda", need_weights=False)
+    assert [op for op in path if op not in ("chunk", "view", "transpose")] == ["linear", "scaled_dot_product_attention", "reshape", "linear"]
+    slow, same = ops("cpu", need_weights=False)
+    assert "contiguous" in slow and flops == same
+    assert "softmax" in ops("cuda", need_weights=True)[0]
+    torch.backends.mha.set_fastpath_enabled(False)
+    try:
+        assert "contiguous" in ops("cuda", need_weights=False)[0]
+    finally:
+        torch.backends.mha.set_fastpath_enabled(True)
+    expected, _ = attention(x, x, x, need_weights=False)
+    with torch.no_grad():
+        assert torch.allclose(attention(x, x, x, need_weights=False)[0], expected, atol=1e-6)
 
 
 # --- recurrent layers

@@ -17,9 +17,9 @@ from typing import Any
 import torch
 
 from opscope._load import native
-from opscope.engine import checkpointing, threads, torch_version, torchvision_ops
+from opscope.engine import attention_path, checkpointing, threads, torch_version, torchvision_ops
 from opscope.engine.nested import with_attributes_of
-from opscope.engine.threads import Undo
+from opscope.engine.threads import Undo, replaced
 
 _lock = threading.RLock()
 _turns = threading.Condition(_lock)
@@ -284,21 +284,15 @@ def _kept_generators() -> Iterator[Undo]:
         yield lambda: torch.cuda.set_rng_state_all(states)
 
 
-def _set(owner: Any, attribute: str, value: Any) -> Undo:
-    before = getattr(owner, attribute)
-    setattr(owner, attribute, value)
-    return lambda: setattr(owner, attribute, before)
-
-
 def _in_every_run() -> Iterator[Undo]:
     """What is compiled runs as it was before; threads are followed. Sets each switch and yields what undoes it."""
     frames = sys.modules.get("torch._dynamo.eval_frame")
     if frames is not None:
-        yield _set(frames, "_stance", _eager_stance(frames))  # torch.compiler.set_stance takes as long as to capture two ops
+        yield replaced(frames, "_stance", _eager_stance(frames))  # torch.compiler.set_stance takes as long as to capture two ops
     elif torch_version.IMPORTING_DYNAMO_RUNS_OPS:
         sys.meta_path.insert(0, _DYNAMO_UNSEEN)
         yield lambda: sys.meta_path.remove(_DYNAMO_UNSEEN)
-    yield _set(torch, "compile", _uncompiled(torch.compile))
+    yield replaced(torch, "compile", _uncompiled(torch.compile))
     yield from threads.followed()
     checkpointing.show()
     _show_higher_order_ops()
@@ -306,12 +300,9 @@ def _in_every_run() -> Iterator[Undo]:
 
 def _showing_ops() -> Iterator[Undo]:
     """Sets each switch and yields what undoes it."""
-    fast_path = torch.backends.mha.get_fastpath_enabled()
-    torch.backends.mha.set_fastpath_enabled(False)
-    yield lambda: torch.backends.mha.set_fastpath_enabled(fast_path)
-
-    yield _set(torch.cuda, "_lazy_init", _not_started(torch.cuda._lazy_init))
-    yield _set(torch._tensor_str, "_str", _printed(torch._tensor_str._str))
+    yield from attention_path.shown()
+    yield replaced(torch.cuda, "_lazy_init", _not_started(torch.cuda._lazy_init))
+    yield replaced(torch._tensor_str, "_str", _printed(torch._tensor_str._str))
     yield _with_copies()
     yield from torchvision_ops.answers()
 
@@ -320,14 +311,14 @@ def _pretending_device() -> Iterator[Undo]:
     """Where a GPU is not there: autograd has no thread for it, and PyTorch would not cast for it."""
     run_backward: Any = _seen_by_autograd(torch.autograd.graph._engine_run_backward)
     for owner in (torch.autograd, torch.autograd.graph):
-        yield _set(owner, "_engine_run_backward", run_backward)
+        yield replaced(owner, "_engine_run_backward", run_backward)
     function: Any = torch.autograd.Function
     applied = vars(function)["apply"]
     function.apply = classmethod(_seen_by_autograd(applied.__func__))
     yield lambda: setattr(function, "apply", applied)
-    yield _set(torch.cuda.amp.common, "amp_definitely_not_available", lambda: False)
-    yield _set(torch.cuda, "is_bf16_supported", lambda *_, **__: True)
-    yield _set(torch.cuda, "get_device_capability", lambda *_: native.PRETENDED_CAPABILITY)
+    yield replaced(torch.cuda.amp.common, "amp_definitely_not_available", lambda: False)
+    yield replaced(torch.cuda, "is_bf16_supported", lambda *_, **__: True)
+    yield replaced(torch.cuda, "get_device_capability", lambda *_: native.PRETENDED_CAPABILITY)
 
 
 @functools.cache

@@ -20,6 +20,13 @@ _POOLS = ("concurrent.futures.thread", "multiprocessing.pool")  # their threads 
 _PROGRESS = "tqdm._monitor"  # its thread is for every bar of the process, and starts with the first
 
 
+def replaced(owner: Any, attribute: str, value: Any) -> Undo:
+    """Sets an attribute; what puts back what was there."""
+    before = getattr(owner, attribute)
+    setattr(owner, attribute, value)
+    return lambda: setattr(owner, attribute, before)
+
+
 def followed() -> Iterator[Undo]:
     """Sets each switch and yields what undoes it. Without a capture in the thread that starts another, all is as it was."""
     yield _wrap(threading.Thread, "start", _started)
@@ -32,9 +39,7 @@ def followed() -> Iterator[Undo]:
 
 
 def _wrap(owner: Any, name: str, ours: Callable[..., Any]) -> Undo:
-    plain = getattr(owner, name)
-    setattr(owner, name, _wrapped(plain, ours))
-    return lambda: setattr(owner, name, plain)
+    return replaced(owner, name, _wrapped(getattr(owner, name), ours))
 
 
 @functools.lru_cache(maxsize=32)  # made once and not in every capture, whose set-up it would double

@@ -24,6 +24,7 @@ import torch
 from torch import Tensor
 
 from opscope._load import native
+from opscope.engine import threads
 from opscope.engine import torchvision_kernels as kernels
 
 _POOLED = "float spatial_scale, SymInt pooled_height, SymInt pooled_width"
@@ -150,21 +151,15 @@ def answers() -> Iterator[Callable[[], None]]:
     extension = sys.modules.get("torchvision.extension")
     if extension is not None and not extension._has_ops():
         _define_missing()
-        yield _replace(extension, "_has_ops", lambda: True)
+        yield threads.replaced(extension, "_has_ops", lambda: True)
     boxes = sys.modules.get("torchvision.ops.boxes")
     if boxes is not None:
-        yield _replace(boxes, "_batched_nms_vanilla", _all_at_once(boxes, boxes._batched_nms_vanilla))
+        yield threads.replaced(boxes, "_batched_nms_vanilla", _all_at_once(boxes, boxes._batched_nms_vanilla))
     heads = sys.modules.get("torchvision.models.detection.roi_heads")
     if heads is not None:
         yield _with_image_shapes(heads.RoIHeads)
-        yield _replace(heads, "paste_mask_in_image", _pasted_everywhere(heads.paste_mask_in_image))
-        yield _replace(heads, "heatmaps_to_keypoints", _keypoints_everywhere(heads.heatmaps_to_keypoints))
-
-
-def _replace(owner: Any, name: str, value: Any) -> Callable[[], None]:
-    before = getattr(owner, name)
-    setattr(owner, name, value)
-    return lambda: setattr(owner, name, before)
+        yield threads.replaced(heads, "paste_mask_in_image", _pasted_everywhere(heads.paste_mask_in_image))
+        yield threads.replaced(heads, "heatmaps_to_keypoints", _keypoints_everywhere(heads.heatmaps_to_keypoints))
 
 
 def replace_method(
@@ -175,9 +170,9 @@ def replace_method(
     has looked up on it, and that takes as long as to capture ten ops."""
     method = getattr(owner, name)
     if not isinstance(method, types.FunctionType) or method.__closure__ or method.__kwdefaults__:
-        return method, _replace(owner, name, ours)
+        return method, threads.replaced(owner, name, ours)
     plain = types.FunctionType(method.__code__, method.__globals__, argdefs=method.__defaults__)
-    return plain, _replace(method, "__code__", by_name.__code__)
+    return plain, threads.replaced(method, "__code__", by_name.__code__)
 
 
 class _Images(threading.local):

@@ -98,8 +98,9 @@ std::string ranking(std::span<const Profile> profiles, std::size_t best) {
     if (least > 0)
       text += fmt::format("{}{} takes {}", text.empty() ? "" : ", ", profiles[i].roofline.device->id,
                           times_text(profiles[i].totals.predicted_seconds() / least));
-  return fmt::format("{} is fastest: {} predicted ({}){}", profiles[best].roofline.device->id, format_time(least),
-                     name(profiles[best].predicted.mode), text.empty() ? "" : "; " + text);
+  return fmt::format("{} is fastest: {} predicted ({}){}", profiles[best].roofline.device->id,
+                     format_time(least), name(profiles[best].predicted.mode),
+                     text.empty() ? "" : "; " + text);
 }
 
 // What sets the best apart from the next, by what limits the model there.

@@ -20,8 +20,8 @@ struct Affinity {
 };
 Affinity affinity(const Profile& profile);
 
-// The same model on several devices, in words, and which is best: the index of the one with the least predicted
-// time among those that it fits in.
+// The same model on several devices, in words, and which is best: the index of the one with the least
+// predicted time among those that it fits in.
 struct AffinityComparison {
   std::vector<Affinity> devices;
   std::size_t best = 0;

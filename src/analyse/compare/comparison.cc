@@ -113,7 +113,8 @@ class Rows {
 
   // Times are by device, and below.
   static bool is_listed(const Metric& metric) {
-    return !metric.is_detail && is_given(metric, kModelNeeds & ~(kNeedsMeasurement | kNeedsDevice | kNeedsPrediction));
+    return !metric.is_detail &&
+           is_given(metric, kModelNeeds & ~(kNeedsMeasurement | kNeedsDevice | kNeedsPrediction));
   }
   void add_with_parts(const Metric& metric) {
     add(metric);
@@ -212,7 +213,8 @@ class Rows {
       };
     };
     const std::string key = several ? id + "." : "";
-    add(key + "predicted_seconds", "Predicted, " + id, Unit::kSeconds, Better::kLess, false,
+    add(
+        key + "predicted_seconds", "Predicted, " + id, Unit::kSeconds, Better::kLess, false,
         [on](const ComparedModel& m) -> std::optional<Amount> {
           if (!on(m) || !on(m)->predicted_time) return std::nullopt;
           return timed(*on(m)->predicted_time);
@@ -289,14 +291,15 @@ std::vector<PartOf> parts_of(const Figures& figures, CompareBy by, const Metric&
 
 std::optional<DeviceTime> device_time(const Figures& figures) {
   if (!figures.has_device()) return std::nullopt;
-  return DeviceTime{figures.device_id,
-                    figures.device,
-                    figures.totals.roofline_time,
-                    figures.totals.compute_bound_time,
-                    figures.fused_roofline_time,
-                    figures.totals.roofline_unknown,
-                    figures.has("predicted_seconds") ? std::optional(figures.totals.predicted_time) : std::nullopt,
-                    figures.totals.predicted_unknown};
+  return DeviceTime{
+      figures.device_id,
+      figures.device,
+      figures.totals.roofline_time,
+      figures.totals.compute_bound_time,
+      figures.fused_roofline_time,
+      figures.totals.roofline_unknown,
+      figures.has("predicted_seconds") ? std::optional(figures.totals.predicted_time) : std::nullopt,
+      figures.totals.predicted_unknown};
 }
 
 std::optional<RidgeTime> ridge_time(const Figures& figures) {

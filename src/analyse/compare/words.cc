@@ -13,7 +13,8 @@
 namespace opscope {
 namespace {
 
-constexpr std::string_view kPredicted = "Predicted, ", kRoofline = "Roofline, ";  // before the device, in titles
+constexpr std::string_view kPredicted = "Predicted, ",
+                           kRoofline = "Roofline, ";  // before the device, in titles
 constexpr std::size_t kMostPairs = 4;                 // sentences about one model each
 constexpr std::size_t kMostNamed = 5;                 // models in one sentence
 constexpr double kSame = 0.03;                        // ratios this near to 1 are called the same
@@ -128,7 +129,8 @@ void add_pairs(ModelComparison& comparison) {
 
 std::string lower_title(const ComparedRow& row) {
   if (row.key == "macs" || row.key == "flops") return row.title;
-  if (row.key.ends_with("predicted_seconds")) return "predicted time on " + row.title.substr(kPredicted.size());
+  if (row.key.ends_with("predicted_seconds"))
+    return "predicted time on " + row.title.substr(kPredicted.size());
   if (row.key.ends_with("roofline_seconds")) return "roofline time on " + row.title.substr(kRoofline.size());
   return row.key == "fused_bytes" ? "bytes moved as subgraphs"
                                   : lower_case(row.title.substr(0, 1)) + row.title.substr(1);

@@ -271,8 +271,8 @@ Amounts& Amounts::operator-=(const Amounts& other) {
 }
 
 Amounts amounts_of(const Metrics& metrics, const Parameters& parameters) {
-  return {as_signed(parameters.total),       as_signed(metrics.work.macs),  as_signed(metrics.flops),
-          as_signed(metrics.memory_bytes()), as_signed(Count{metrics.ops}), as_signed(metrics.time),
+  return {as_signed(parameters.total),       as_signed(metrics.work.macs),     as_signed(metrics.flops),
+          as_signed(metrics.memory_bytes()), as_signed(Count{metrics.ops}),    as_signed(metrics.time),
           as_signed(metrics.roofline_time),  as_signed(metrics.predicted_time)};
 }
 

@@ -64,7 +64,8 @@ struct StepTime {
   TimeSource source = TimeSource::kRoofline;
   bool is_compute_bound() const { return compute_seconds * 2 > seconds; }
 };
-// The one place that makes times of steps. On so many of the device, which share all work and bytes evenly; what they say to each other is not in it.
+// The one place that makes times of steps. On so many of the device, which share all work and bytes evenly;
+// what they say to each other is not in it.
 StepTime step_time(const StepCosts& step, const ProfileOptions& options, std::int64_t devices);
 
 // A batch on a device.

@@ -86,7 +86,8 @@ ModelComparison compare(std::vector<LoadedModel> models, const std::vector<Profi
 struct CostRequest {
   std::string convention = "opscope", ridge{}, partition = "fused", fast_memory{};
   std::string hardware{}, float32 = "torch", routing = "balanced";
-  std::string mode = "eager", host{};  // how it runs there; "1.5x": a host that much faster than the calibrated
+  std::string mode = "eager",
+              host{};  // how it runs there; "1.5x": a host that much faster than the calibrated
 };
 
 // Throws Error for what is not known, or a number that is none; for several devices too.

@@ -14,7 +14,8 @@ struct PredictFlags : ModelCommandFlags {
 
 // What a GPU runs is captured as a GPU's, unless the model's device was named.
 void capture_as_on(const std::vector<ProfileOptions>& targets, WrittenRequest& written) {
-  const bool gpu = std::ranges::all_of(targets, [](const auto& each) { return each.hardware->kind == "gpu"; });
+  const bool gpu =
+      std::ranges::all_of(targets, [](const auto& each) { return each.hardware->kind == "gpu"; });
   if (gpu && written.text("device").empty()) written.set("device", "cuda");
 }
 
@@ -23,7 +24,8 @@ int run_predict(PredictFlags& flags) {
   if (!flags.level.empty()) text.level = level_from_name(flags.level);
   if (flags.cost.hardware.empty())
     throw Error("a time is of a device, and none is named", "--hardware",
-                "for example --hardware h200, or --hardware this for this machine once `opscope calibrate` measured it");
+                "for example --hardware h200, or --hardware this for this machine once `opscope calibrate` "
+                "measured it");
   const std::vector<ProfileOptions> targets = profile_options_by_device(flags.cost);
   if (!flags.trace.empty()) {
     if (targets.size() > 1) throw Error("a trace is of one device", "--trace", "name one with --hardware");

@@ -83,9 +83,10 @@ void add_cost_flags(CLI::App& app, CostRequest& request) {
   add_value(
       app, "--ridge", request.ridge, "X",
       "Ridge point in FLOPs per byte: ops below it are memory-bound. Default: that of --hardware, else 10");
-  add_value(app, "--hardware", request.hardware, "NAME",
-            "Device for predicted and roofline times: a name from `opscope devices`, a .toml file of a device or "
-            "a calibration, or `this` for this machine. `profile` takes several: h100,l4");
+  add_value(
+      app, "--hardware", request.hardware, "NAME",
+      "Device for predicted and roofline times: a name from `opscope devices`, a .toml file of a device or "
+      "a calibration, or `this` for this machine. `profile` takes several: h100,l4");
   add_value(app, "--float32", request.float32, "NAME",
             "Precision of float32 products on the device: torch (TF32 for convolutions only, PyTorch's "
             "default), tf32 (wherever possible) or ieee (never)");
@@ -93,7 +94,8 @@ void add_cost_flags(CLI::App& app, CostRequest& request) {
             "How it runs there: eager (op by op; default), graph (CUDA graphs: the device alone) or compiled "
             "(each fused subgraph is one kernel)");
   add_value(app, "--host", request.host, "SPEED",
-            "Speed of the host that calls the ops, in eager mode: 1.5x is half as fast again as the calibrated one");
+            "Speed of the host that calls the ops, in eager mode: 1.5x is half as fast again as the "
+            "calibrated one");
   add_routing_flag(app, request.routing);
   add_value(app, "--partition", request.partition, "NAME",
             "How ops are grouped into subgraphs: none (one op each), layer (one leaf module each) or "

@@ -10,10 +10,10 @@ namespace opscope {
 
 // Each in a file of cli/commands.
 using Define = Action(CLI::App& app);
-Define define_profile, define_explore, define_fuse, define_measure, define_read_trace, define_devices, define_predict,
-    define_compare, define_reconcile, define_sweep, define_fit, define_llm, define_diff, define_check,
-    define_draw, define_plot, define_trace, define_capture, define_explain, define_ops, define_list,
-    define_cache, define_completion;
+Define define_profile, define_explore, define_fuse, define_measure, define_read_trace, define_devices,
+    define_predict, define_compare, define_reconcile, define_sweep, define_fit, define_llm, define_diff,
+    define_check, define_draw, define_plot, define_trace, define_capture, define_explain, define_ops,
+    define_list, define_cache, define_completion;
 
 namespace {
 

@@ -1,4 +1,5 @@
-// The file: every key has one place, and what has none is a mistake. Read with the plain TOML of device files.
+// The file: every key has one place, and what has none is a mistake. Read with the plain TOML of device
+// files.
 #include "hardware/predict/calibration.h"
 
 #include <fmt/format.h>
@@ -14,7 +15,7 @@ namespace {
 
 struct HostKey {
   std::string_view name;
-  double HostCosts::* member;
+  double HostCosts::*member;
 };
 constexpr HostKey kHostKeys[] = {
     {"op", &HostCosts::op},
@@ -28,7 +29,7 @@ constexpr HostKey kHostKeys[] = {
 
 struct RateKey {
   std::string_view name;
-  double FamilyRates::* member;
+  double FamilyRates::*member;
   Unit unit;
 };
 constexpr RateKey kRateKeys[] = {
@@ -43,7 +44,7 @@ constexpr RateKey kRateKeys[] = {
 
 struct LikenessKey {
   std::string_view name;
-  double Likeness::* member;
+  double Likeness::*member;
 };
 constexpr LikenessKey kLikenessKeys[] = {
     {"op", &Likeness::op},         {"width", &Likeness::width}, {"dtype", &Likeness::dtype},
@@ -53,10 +54,11 @@ constexpr LikenessKey kLikenessKeys[] = {
 
 struct RunKey {
   std::string_view name;
-  double RunErrors::* member;
+  double RunErrors::*member;
 };
 constexpr RunKey kRunKeys[] = {
     {"spread", &RunErrors::spread},
+    {"host_spread", &RunErrors::host_spread},
     {"error_median", &RunErrors::error_median},
     {"error_p90", &RunErrors::error_p90},
 };
@@ -64,9 +66,9 @@ constexpr RunKey kRunKeys[] = {
 constexpr std::string_view kNoCalibration = "not a calibration";
 constexpr std::string_view kMakeOne = "`opscope calibrate --on cuda -o FILE` makes one";
 
-// The longest parts of a file, and so the last, and no business of the TOML reader's: a line for each family's trees;
-// and one for each call, of family, dtype, seconds, their deviation, the host's; group, kind, FLOPs of products, other
-// arithmetic, bytes, steps, sizes; the call.
+// The longest parts of a file, and so the last, and no business of the TOML reader's: a line for each
+// family's trees; and one for each call, of family, dtype, seconds, their deviation, the host's; group, kind,
+// FLOPs of products, other arithmetic, bytes, steps, sizes; the call.
 constexpr std::string_view kForests = "\n[forests]\n", kMeasured = "\n[measured]\n";
 constexpr std::string_view kBegin = "  \"", kEnd = "\",", kBetween = " | ";
 
@@ -113,16 +115,19 @@ class CalibrationReader {
       return calibration_.host_ops.emplace_back(parts[1], figure(item, Unit::kSeconds)), void();
     if (parts.size() == 3 && parts[0] == "likeness") return likeness(item, parts[1], parts[2]);
     if (parts.size() == 2 && parts[0] == "runs") return runs(item, parts[1]);
-    if (parts.size() == 4 && parts[0] == "families") return family(item, parts[1], parts[2], name(OpGroup::kPlain), parts[3]);
-    if (parts.size() == 5 && parts[0] == "families") return family(item, parts[1], parts[2], parts[3], parts[4]);
+    if (parts.size() == 4 && parts[0] == "families")
+      return family(item, parts[1], parts[2], name(OpGroup::kPlain), parts[3]);
+    if (parts.size() == 5 && parts[0] == "families")
+      return family(item, parts[1], parts[2], parts[3], parts[4]);
     fail(item, "no such key in a calibration: '" + item.path + "'");
   }
 
   void version(const TomlItem& item) {
     version_ = number_from<int>(item.values[0]).value_or(-1);
     if (version_ == kCalibrationVersion) return;
-    fail(item, fmt::format("a calibration of format {}; this opscope reads format {}", item.values[0],
-                           kCalibrationVersion),
+    fail(item,
+         fmt::format("a calibration of format {}; this opscope reads format {}", item.values[0],
+                     kCalibrationVersion),
          std::string(kMakeOne));
   }
   void made(const TomlItem& item) {
@@ -184,7 +189,8 @@ class CalibrationReader {
     auto found = std::ranges::find(all, *named, &Likeness::family);
     if (found == all.end()) found = all.insert(found, Likeness{.family = *named});
     const auto list = [&](auto& numbers) {
-      if (item.values.size() != numbers.size()) fail(item, fmt::format("{} numbers belong here", numbers.size()));
+      if (item.values.size() != numbers.size())
+        fail(item, fmt::format("{} numbers belong here", numbers.size()));
       for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = plain(item, item.values[i]);
     };
     if (key == "sizes") return list(found->sizes);
@@ -201,20 +207,25 @@ class CalibrationReader {
 
   void forests() {
     std::string_view all = before_.substr(std::min(head_.size() + kForests.size(), before_.size()));
-    for (std::size_t line = static_cast<std::size_t>(std::ranges::count(head_, '\n')) + 3; !all.empty(); ++line) {
+    for (std::size_t line = static_cast<std::size_t>(std::ranges::count(head_, '\n')) + 3; !all.empty();
+         ++line) {
       const std::string_view text = all.substr(0, all.find('\n'));
       all.remove_prefix(std::min(text.size() + 1, all.size()));
       const auto begin = text.find(" = \"");
-      const auto family = begin != std::string_view::npos && text.ends_with('"') ? family_named(text.substr(0, begin)) : std::nullopt;
+      const auto family = begin != std::string_view::npos && text.ends_with('"')
+                              ? family_named(text.substr(0, begin))
+                              : std::nullopt;
       if (!family)
-        throw Error("not the trees of a family: '" + std::string(text.substr(0, 60)) + "'", name_ + ":" + std::to_string(line),
-                    "run `opscope calibrate` again");
-      calibration_.forests[static_cast<std::size_t>(*family)] = text.substr(begin + 4, text.size() - begin - 5);
+        throw Error("not the trees of a family: '" + std::string(text.substr(0, 60)) + "'",
+                    name_ + ":" + std::to_string(line), "run `opscope calibrate` again");
+      calibration_.forests[static_cast<std::size_t>(*family)] =
+          text.substr(begin + 4, text.size() - begin - 5);
     }
   }
 
   void calls() {
-    std::size_t line = static_cast<std::size_t>(std::ranges::count(before_, '\n')) + 3;  // behind "[measured]"
+    std::size_t line =
+        static_cast<std::size_t>(std::ranges::count(before_, '\n')) + 3;  // behind "[measured]"
     bool closed = false;
     for (std::string_view rest = rest_; !rest.empty() && !closed; ++line) {
       const auto end = std::min(rest.find('\n'), rest.size());
@@ -222,12 +233,13 @@ class CalibrationReader {
       rest.remove_prefix(std::min(end + 1, rest.size()));
       closed = text == "]" || text == "ops = []";
       if (closed || text == "ops = [") continue;
-      const auto family = text.size() > kBegin.size() + kEnd.size() && text.starts_with(kBegin) && text.ends_with(kEnd)
-                              ? family_named(text.substr(kBegin.size(), text.find(' ', kBegin.size()) - kBegin.size()))
-                              : std::nullopt;
+      const auto family =
+          text.size() > kBegin.size() + kEnd.size() && text.starts_with(kBegin) && text.ends_with(kEnd)
+              ? family_named(text.substr(kBegin.size(), text.find(' ', kBegin.size()) - kBegin.size()))
+              : std::nullopt;
       if (!family)
-        throw Error("not a measured op: '" + std::string(text.substr(0, 60)) + "'", name_ + ":" + std::to_string(line),
-                    "run `opscope calibrate` again");
+        throw Error("not a measured op: '" + std::string(text.substr(0, 60)) + "'",
+                    name_ + ":" + std::to_string(line), "run `opscope calibrate` again");
       calibration_.lines[static_cast<std::size_t>(*family)].push_back(
           text.substr(kBegin.size(), text.size() - kBegin.size() - kEnd.size()));
     }
@@ -269,13 +281,15 @@ std::optional<MeasuredCall> read_call(std::string_view line) {
   if (!group) return std::nullopt;
   call.features.group = *group;
   call.features.kind = number_from<std::uint32_t>(word()).value_or(0);
-  for (double* number : {&call.features.products, &call.features.others, &call.features.bytes, &call.features.steps})
+  for (double* number :
+       {&call.features.products, &call.features.others, &call.features.bytes, &call.features.steps})
     *number = number_from<double>(word()).value_or(0);
   while (!line.empty()) {
     const std::string_view next = word();
     if (next == "|") break;
     if (call.features.size_count == OpFeatures::kSizes) return std::nullopt;
-    call.features.sizes[call.features.size_count++] = static_cast<float>(number_from<double>(next).value_or(0));
+    call.features.sizes[call.features.size_count++] =
+        static_cast<float>(number_from<double>(next).value_or(0));
   }
   if (line.find('(') == std::string_view::npos) return std::nullopt;
   std::string_view name = line.substr(0, line.find('('));
@@ -311,7 +325,8 @@ std::string figure_text(Unit unit, double value) {
 std::vector<CalibrationPointer> read_known() {
   std::vector<CalibrationPointer> all;
   for (const EmbeddedFile& file : embedded_calibrations())
-    all.push_back(std::make_shared<const Calibration>(read_calibration(file.text, std::string(file.name), false)));
+    all.push_back(
+        std::make_shared<const Calibration>(read_calibration(file.text, std::string(file.name), false)));
   return all;
 }
 
@@ -326,7 +341,8 @@ std::string_view Calibration::fact(std::string_view name) const {
 const FamilyRates* Calibration::rates(OpFamily family, DType dtype, OpGroup group) const {
   const FamilyRates* found = nullptr;
   for (const FamilyRates& each : families)
-    if (each.family == family && each.dtype == dtype && (each.group == group || each.group == OpGroup::kPlain))
+    if (each.family == family && each.dtype == dtype &&
+        (each.group == group || each.group == OpGroup::kPlain))
       if (found = &each; each.group == group) break;
   return found;
 }
@@ -347,9 +363,11 @@ std::vector<MeasuredCall> Calibration::calls(OpFamily family) const {
   std::vector<MeasuredCall> found;
   found.reserve(own.size());
   for (const std::string_view line : own)
-    if (auto call = read_call(line)) found.push_back(std::move(*call));
+    if (auto call = read_call(line))
+      found.push_back(std::move(*call));
     else
-      throw Error("not a measured op: '" + std::string(line.substr(0, 60)) + "'", file, "run `opscope calibrate` again");
+      throw Error("not a measured op: '" + std::string(line.substr(0, 60)) + "'", file,
+                  "run `opscope calibrate` again");
   return found;
 }
 
@@ -399,10 +417,12 @@ std::string write_calibration(const Calibration& calibration, std::span<const Me
   }
   for (const Likeness& likeness : calibration.likenesses) {
     out += fmt::format("\n[likeness.{}]\n", name(likeness.family));
-    for (const LikenessKey& key : kLikenessKeys) out += fmt::format("{} = \"{:.4g}\"\n", key.name, likeness.*key.member);
+    for (const LikenessKey& key : kLikenessKeys)
+      out += fmt::format("{} = \"{:.4g}\"\n", key.name, likeness.*key.member);
     const auto list = [&](std::string_view key, const auto& numbers) {
       out += fmt::format("{} = [", key);
-      for (std::size_t i = 0; i < numbers.size(); ++i) out += fmt::format("{}\"{:.3g}\"", i == 0 ? "" : ", ", numbers[i]);
+      for (std::size_t i = 0; i < numbers.size(); ++i)
+        out += fmt::format("{}\"{:.3g}\"", i == 0 ? "" : ", ", numbers[i]);
       out += "]\n";
     };
     list("sizes", likeness.sizes), list("kinds", likeness.kinds);
@@ -410,11 +430,13 @@ std::string write_calibration(const Calibration& calibration, std::span<const Me
   out += "\n[gaps]\n";
   for (std::size_t i = 0; i < kFamilies; ++i)
     if (calibration.gaps[i] > 0)
-      out += fmt::format("{} = {}\n", name(static_cast<OpFamily>(i)), figure_text(Unit::kSeconds, calibration.gaps[i]));
+      out += fmt::format("{} = {}\n", name(static_cast<OpFamily>(i)),
+                         figure_text(Unit::kSeconds, calibration.gaps[i]));
   if (!calibration.host_ops.empty()) out += "\n[host_ops]\n";
   for (const auto& [op, seconds] : calibration.host_ops)
     out += fmt::format("{} = {}\n", op, figure_text(Unit::kSeconds, seconds));
-  if (std::ranges::any_of(calibration.forests, [](const std::string& each) { return !each.empty(); })) out += kForests;
+  if (std::ranges::any_of(calibration.forests, [](const std::string& each) { return !each.empty(); }))
+    out += kForests;
   for (std::size_t i = 0; i < kFamilies; ++i)
     if (!calibration.forests[i].empty())
       out += fmt::format("{} = \"{}\"\n", name(static_cast<OpFamily>(i)), calibration.forests[i]);
@@ -423,9 +445,9 @@ std::string write_calibration(const Calibration& calibration, std::span<const Me
   for (const MeasuredCall& call : calls) {
     if (call.text.find_first_of("\"\\\n") != std::string::npos) continue;
     const OpFeatures& op = call.features;
-    out += fmt::format("{}{} {} {:.4g} {:.2g} {:.3g}{}{} {} {:.5g} {:.4g} {:.5g} {:.4g}", kBegin, name(op.family),
-                       name(op.dtype), call.seconds, call.deviation, call.host_seconds, kBetween, name(op.group), op.kind,
-                       op.products, op.others, op.bytes, op.steps);
+    out += fmt::format("{}{} {} {:.4g} {:.2g} {:.3g}{}{} {} {:.5g} {:.4g} {:.5g} {:.4g}", kBegin,
+                       name(op.family), name(op.dtype), call.seconds, call.deviation, call.host_seconds,
+                       kBetween, name(op.group), op.kind, op.products, op.others, op.bytes, op.steps);
     for (std::size_t i = 0; i < op.size_count; ++i) out += fmt::format(" {:.4g}", op.sizes[i]);
     out.append(kBetween).append(call.text).append(kEnd).append("\n");
   }

@@ -1,5 +1,6 @@
-// What a device was found to do, and how that is written down: the ops that were timed on it, the rates of each
-// family of ops that follow from them, and what its host takes. A TOML file of plain keys; see docs/predict.md.
+// What a device was found to do, and how that is written down: the ops that were timed on it, the rates of
+// each family of ops that follow from them, and what its host takes. A TOML file of plain keys; see
+// docs/predict.md.
 #pragma once
 
 #include <array>
@@ -20,19 +21,19 @@ namespace opscope {
 
 inline constexpr int kCalibrationVersion = 1;
 
-// max(FLOPs / flop_rate, bytes / byte_rate) + steps / step_rate + seconds, for the ops of one group of a family in one
-// dtype, and how far from that they are.
+// max(FLOPs / flop_rate, bytes / byte_rate) + steps / step_rate + seconds, for the ops of one group of a
+// family in one dtype, and how far from that they are.
 struct FamilyRates {
   OpFamily family = OpFamily::kOther;
   DType dtype = DType::kUndefined;
   OpGroup group = OpGroup::kPlain;
-  double flop_rate = 0, byte_rate = 0;  // 0: no limit is known
-  double step_rate = 0;                 // 0: steps take no time
-  double seconds = 0;                   // of the smallest
-  double spread = 0;                    // standard deviation of the logarithm of measured / this
-  std::uint32_t points = 0;             // measured ops that it rests on; 0: it was fitted on whole runs
+  double flop_rate = 0, byte_rate = 0;     // 0: no limit is known
+  double step_rate = 0;                    // 0: steps take no time
+  double seconds = 0;                      // of the smallest
+  double spread = 0;                       // standard deviation of the logarithm of measured / this
+  std::uint32_t points = 0;                // measured ops that it rests on; 0: it was fitted on whole runs
   double error_median = 0, error_p90 = 0;  // of ops left out of the fit, in turn
-  std::string source{};                 // where it is from, if not measured here
+  std::string source{};                    // where it is from, if not measured here
 };
 
 // How far measured ops of a family speak for others: what each of their features weighs.
@@ -45,14 +46,15 @@ struct Likeness {
   double dtype = 0.01;  // as wide, but another
   double spread = 0;    // standard deviation of what is told: the logarithm of measured / by the rates
   double noise = 0.01;  // of that, between ops of the same features
-  double trees = 0;     // standard deviation of what the family's trees tell of an op that they did not see; 0: none
-  double both = 1;      // of what neighbours and trees tell together, against what follows from theirs
+  double trees =
+      0;  // standard deviation of what the family's trees tell of an op that they did not see; 0: none
+  double both = 1;  // of what neighbours and trees tell together, against what follows from theirs
 };
 
 struct MeasuredCall {
-  std::string text;                // graph/signature.h's call_text
+  std::string text;  // graph/signature.h's call_text
   double seconds = 0, deviation = 0;
-  double host_seconds = 0;         // to launch it; on a CPU 0
+  double host_seconds = 0;  // to launch it; on a CPU 0
   OpFeatures features{};
 };
 
@@ -71,7 +73,9 @@ struct HostCosts {
 // Whole runs beside what was predicted of them: not those that anything was fitted on.
 struct RunErrors {
   std::uint32_t count = 0;
-  double spread = 0;  // standard deviation of the logarithm of measured / predicted
+  double spread =
+      0;  // standard deviation of the logarithm of measured / predicted, by ops that were not measured
+  double host_spread = 0;  // the same, of time that the host decides
   double error_median = 0, error_p90 = 0;
   std::string source{};
 };
@@ -81,18 +85,19 @@ struct Calibration {
   std::string device_name;  // as the system calls it
   std::string kind;         // "gpu", "cpu"
   std::uint32_t threads = 0;
-  std::vector<std::pair<std::string, std::string>> facts;  // "torch", "date", "driver", "clocks", in the file's order
+  std::vector<std::pair<std::string, std::string>>
+      facts;  // "torch", "date", "driver", "clocks", in the file's order
   std::vector<FamilyRates> families;
   std::vector<Likeness> likenesses;
   HostCosts host;
   std::array<double, kFamilies> gaps{};  // what an op takes less in a CUDA graph than in a stream
   std::vector<std::pair<std::string, double>> host_ops;  // to launch an op: "conv2d", seconds
   RunErrors runs;
-  std::array<std::string, kFamilies> forests;  // Forest's text; "": none
+  std::array<std::string, kFamilies> forests;                  // Forest's text; "": none
   std::array<std::vector<std::string_view>, kFamilies> lines;  // of measured calls as they are written
   std::unique_ptr<char[]> text;  // what the lines lie in; nullptr where that comes with opscope
-  std::string file;  // "" for one that comes with opscope
-  bool is_measured = false;  // false: from what others published
+  std::string file;              // "" for one that comes with opscope
+  bool is_measured = false;      // false: from what others published
 
   std::string_view fact(std::string_view name) const;
   // Of the group; where it has none of its own, of the family.
@@ -103,8 +108,8 @@ struct Calibration {
   std::vector<MeasuredCall> calls(OpFamily family) const;
 };
 
-// Throws Error naming the line: no calibration, one of a later format, cut off, ... `keep`: the text is copied, for
-// the lines to lie in.
+// Throws Error naming the line: no calibration, one of a later format, cut off, ... `keep`: the text is
+// copied, for the lines to lie in.
 Calibration read_calibration(std::string_view text, const std::string& name, bool keep = true);
 std::string write_calibration(const Calibration& calibration, std::span<const MeasuredCall> calls);
 bool looks_like_calibration(std::string_view text);

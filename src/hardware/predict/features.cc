@@ -10,33 +10,32 @@
 namespace opscope {
 namespace {
 
-constexpr auto kFamilyNames = choices<OpFamily, OpFamily::kOther>("matmul", "conv", "attention", "recurrent", "norm",
-                                                        "softmax", "reduction", "pool", "pointwise", "copy",
-                                                        "gather", "create", "sort", "other");
+constexpr auto kFamilyNames = choices<OpFamily, OpFamily::kOther>(
+    "matmul", "conv", "attention", "recurrent", "norm", "softmax", "reduction", "pool", "pointwise", "copy",
+    "gather", "create", "sort", "other");
 
 constexpr auto kGroupNames = choices<OpGroup, OpGroup::kUnfused>(
-    "plain", "backward", "unaligned8", "unaligned4", "unaligned2", "experts", "point", "point_backward", "first",
-    "first_backward", "grouped", "grouped_backward", "depthwise", "depthwise_backward", "transposed",
-    "transposed_backward", "batch_norm", "batch_norm_backward", "group_norm", "group_norm_backward", "linear_resize",
-    "cubic_resize", "lstm", "gru", "foreach",
-    "unfused");
+    "plain", "backward", "unaligned8", "unaligned4", "unaligned2", "experts", "point", "point_backward",
+    "first", "first_backward", "grouped", "grouped_backward", "depthwise", "depthwise_backward", "transposed",
+    "transposed_backward", "batch_norm", "batch_norm_backward", "group_norm", "group_norm_backward",
+    "linear_resize", "cubic_resize", "lstm", "gru", "foreach", "unfused");
 
-constexpr double kFewChannels = 4;   // of a picture
+constexpr double kFewChannels = 4;  // of a picture
 
 enum Kind : std::uint32_t {
   kFirstTransposed = 1,
   kSecondTransposed = 2,
   kDilated = 4,
-  kTransposed = 8,       // a transposed convolution
+  kTransposed = 8,  // a transposed convolution
   kChannelsLast = 16,
   kGrouped = 32,
   kDepthwise = 64,
-  kStrided = 128,        // an input is not contiguous
-  kMixed = 256,          // inputs of several dtypes, or the result's is another
-  kWithBias = 512,       // a bias, a mask
+  kStrided = 128,   // an input is not contiguous
+  kMixed = 256,     // inputs of several dtypes, or the result's is another
+  kWithBias = 512,  // a bias, a mask
   kCausal = 1024,
   kInPlace = 2048,
-  kBroadcast = 4096,     // an input is smaller than the result
+  kBroadcast = 4096,  // an input is smaller than the result
   kNoInputGradient = 8192,
   kNoWeightGradient = 16384,
   kTraining = 32768,
@@ -85,8 +84,8 @@ bool is_transposed(const TensorView& tensor) {
          tensor.strides[rank - 1] != 1;
 }
 
-// At which multiples of bytes its rows begin (of a transposed matrix its columns), at most 16: what a kernel can load
-// at once. A matrix that lies in another order is copied first.
+// At which multiples of bytes its rows begin (of a transposed matrix its columns), at most 16: what a kernel
+// can load at once. A matrix that lies in another order is copied first.
 double row_alignment(const TensorView& matrix) {
   const auto rank = matrix.rank();
   if (rank < 2) return 16;
@@ -170,8 +169,11 @@ class Reader {
     if (call_.name().find("_grouped_mm") != std::string_view::npos)
       into_.group = OpGroup::kExperts;
     else if (aligned < 16)
-      into_.group = aligned < 4 ? OpGroup::kUnaligned2 : aligned < 8 ? OpGroup::kUnaligned4 : OpGroup::kUnaligned8;
-    if (first != nullptr) mark(is_transposed(*first), kFirstTransposed), mark(!is_contiguous(*first), kStrided);
+      into_.group = aligned < 4   ? OpGroup::kUnaligned2
+                    : aligned < 8 ? OpGroup::kUnaligned4
+                                  : OpGroup::kUnaligned8;
+    if (first != nullptr)
+      mark(is_transposed(*first), kFirstTransposed), mark(!is_contiguous(*first), kStrided);
     if (second != nullptr) mark(is_transposed(*second), kSecondTransposed);
     mark(call_.has("bias") || call_.inputs.size() > 2, kWithBias);
     return true;
@@ -189,22 +191,26 @@ class Reader {
     for (std::size_t i = 2; i < out.rank(); ++i) places *= static_cast<double>(out.shape[i]);
     const auto channels = static_cast<double>(weight->dim(1)), filters = static_cast<double>(weight->dim(0));
     double stride = 1, dilation = 1;
-    for (const std::int64_t each : call_.ints("stride")) stride *= static_cast<double>(std::max<std::int64_t>(each, 1));
-    for (const std::int64_t each : call_.ints("dilation")) dilation *= static_cast<double>(std::max<std::int64_t>(each, 1));
+    for (const std::int64_t each : call_.ints("stride"))
+      stride *= static_cast<double>(std::max<std::int64_t>(each, 1));
+    for (const std::int64_t each : call_.ints("dilation"))
+      dilation *= static_cast<double>(std::max<std::int64_t>(each, 1));
     const double batch = static_cast<double>(out.dim(0));
-    size(batch), size(places), size(filters / groups), size(channels), size(kernel), size(stride), size(groups);
+    size(batch), size(places), size(filters / groups), size(channels), size(kernel), size(stride),
+        size(groups);
     size(alignment(channels * (channels == 1 ? groups : 1))), size(alignment(filters));
     tiles(batch * places, filters / groups, groups);
     size(static_cast<double>(weight->rank()));
     const TensorView* input = call_.tensor("input");
     mark((input != nullptr && is_channels_last(*input)) || is_channels_last(*weight), kChannelsLast);
-    const bool is_transposed = call_.boolean("transposed").value_or(call_.name().find("transpose") != std::string_view::npos);
-    into_.group = with_backward(is_transposed                         ? OpGroup::kTransposed
-                                : groups > 1 && weight->dim(1) == 1   ? OpGroup::kDepthwise
-                                : groups > 1                          ? OpGroup::kGrouped
-                                : channels <= kFewChannels            ? OpGroup::kFirst
-                                : kernel == 1                         ? OpGroup::kPoint
-                                                                      : OpGroup::kPlain,
+    const bool is_transposed =
+        call_.boolean("transposed").value_or(call_.name().find("transpose") != std::string_view::npos);
+    into_.group = with_backward(is_transposed                       ? OpGroup::kTransposed
+                                : groups > 1 && weight->dim(1) == 1 ? OpGroup::kDepthwise
+                                : groups > 1                        ? OpGroup::kGrouped
+                                : channels <= kFewChannels          ? OpGroup::kFirst
+                                : kernel == 1                       ? OpGroup::kPoint
+                                                                    : OpGroup::kPlain,
                                 gradient != nullptr);
     mark(groups > 1 && weight->dim(1) > 1, kGrouped);
     mark(groups > 1 && weight->dim(1) == 1, kDepthwise);
@@ -212,7 +218,8 @@ class Reader {
     mark(is_transposed, kTransposed);
     mark(call_.has("bias"), kWithBias);
     if (const auto wanted = call_.ints("output_mask"); gradient != nullptr && wanted.size() == 3)
-      mark(wanted[0] == 0, kNoInputGradient), mark(wanted[1] == 0, kNoWeightGradient), mark(wanted[2] != 0, kWithBias);
+      mark(wanted[0] == 0, kNoInputGradient), mark(wanted[1] == 0, kNoWeightGradient),
+          mark(wanted[2] != 0, kWithBias);
     return true;
   }
 
@@ -230,11 +237,14 @@ class Reader {
     size(made), size(16 * made / (std::ceil(made / kProcessors) * kProcessors));
     mark(call_.has("attn_mask") || call_.has("attn_bias"), kWithBias);
     mark(call_.boolean("is_causal").value_or(false), kCausal);
-    if (call_.name().find("backward") != std::string_view::npos) into_.group = OpGroup::kBackward;
+    if (call_.name().find("backward") != std::string_view::npos)
+      into_.group = OpGroup::kBackward;
     else if (query->rank() != 4) {
-      // Copies, in float32 where they are halves, and many turns over the scores: bytes as they were found on a GPU.
+      // Copies, in float32 where they are halves, and many turns over the scores: bytes as they were found on
+      // a GPU.
       into_.group = OpGroup::kUnfused;
-      into_.bytes = into_.bytes * (element_bytes(query->dtype) < 4 ? 16 : 5) + 40 * heads * places * static_cast<double>(key->dim(-2));
+      into_.bytes = into_.bytes * (element_bytes(query->dtype) < 4 ? 16 : 5) +
+                    40 * heads * places * static_cast<double>(key->dim(-2));
     }
     mark(call_.real("dropout_p").value_or(0) > 0, kTraining);
     mark(!is_contiguous(*query), kStrided);
@@ -247,13 +257,16 @@ class Reader {
     if (call_.name().find("gru") != std::string_view::npos) into_.group = OpGroup::kGru;
     auto weights = call_.tensors("params");
     if (weights.empty()) weights = call_.tensors("weight");
-    if (weights.size() < 2 || weights[1].rank() != 2 || call_.inputs.empty() || call_.inputs[0].rank() != 3) return false;
+    if (weights.size() < 2 || weights[1].rank() != 2 || call_.inputs.empty() || call_.inputs[0].rank() != 3)
+      return false;
     const TensorView& input = call_.inputs[0];
     const bool batch_first = call_.boolean("batch_first").value_or(false);
     const auto layers = static_cast<double>(call_.integer("num_layers").value_or(1));
-    const double times = static_cast<double>(input.dim(batch_first ? 1 : 0)), hidden = static_cast<double>(weights[1].dim(1));
+    const double times = static_cast<double>(input.dim(batch_first ? 1 : 0)),
+                 hidden = static_cast<double>(weights[1].dim(1));
     into_.steps = layers * times;
-    size(into_.steps), size(static_cast<double>(input.dim(batch_first ? 0 : 1))), size(static_cast<double>(input.dim(2)));
+    size(into_.steps), size(static_cast<double>(input.dim(batch_first ? 0 : 1))),
+        size(static_cast<double>(input.dim(2)));
     size(hidden), size(layers), size(call_.boolean("bidirectional").value_or(false) ? 2 : 1);
     size(static_cast<double>(weights[1].dim(0))), size(alignment(hidden));
     mark(call_.boolean("train").value_or(false), kTraining);
@@ -305,10 +318,12 @@ class Reader {
       case OpFamily::kNorm:
         into_.steps = row;
         if (has("batch_norm")) into_.group = with_backward(OpGroup::kBatchNorm, backward);
-        if (has("group_norm") || has("instance_norm")) into_.group = with_backward(OpGroup::kGroupNorm, backward);
+        if (has("group_norm") || has("instance_norm"))
+          into_.group = with_backward(OpGroup::kGroupNorm, backward);
         break;
       case OpFamily::kPool:
-        into_.steps = std::max(static_cast<double>(main.numel) / std::max(static_cast<double>(out.numel), 1.0), 1.0);
+        into_.steps =
+            std::max(static_cast<double>(main.numel) / std::max(static_cast<double>(out.numel), 1.0), 1.0);
         if (!has("linear") && !has("bicubic")) break;
         into_.group = has("linear") ? OpGroup::kLinearResize : OpGroup::kCubicResize;
         // A thread makes one place of all pictures and channels, but for these.
@@ -330,13 +345,16 @@ class Reader {
       for (const std::int64_t each : normalised) row *= static_cast<double>(each);
       return row;
     }
-    if (const auto groups = call_.integer("num_groups").value_or(call_.integer("group").value_or(0)); groups > 0)
-      return all / (static_cast<double>(groups) * static_cast<double>(std::max<std::int64_t>(main.dim(0), 1)));
+    if (const auto groups = call_.integer("num_groups").value_or(call_.integer("group").value_or(0));
+        groups > 0)
+      return all /
+             (static_cast<double>(groups) * static_cast<double>(std::max<std::int64_t>(main.dim(0), 1)));
     if (into_.family == OpFamily::kNorm && main.rank() > 1)
       return all / static_cast<double>(std::max<std::int64_t>(main.dim(1), 1));
     if (into_.family == OpFamily::kReduction && !call_.outputs.empty() && call_.outputs[0].numel)
       return std::max(all / static_cast<double>(call_.outputs[0].numel), 1.0);
-    if (into_.family == OpFamily::kSoftmax) return static_cast<double>(main.dim(call_.integer("dim").value_or(-1)));
+    if (into_.family == OpFamily::kSoftmax)
+      return static_cast<double>(main.dim(call_.integer("dim").value_or(-1)));
     return static_cast<double>(main.dim(-1));
   }
 

@@ -1,5 +1,5 @@
-// An op as predictions see it: what it computes and moves, and the sizes that decide how well a device does it, as
-// logarithms, so that ops of like sizes lie near each other.
+// An op as predictions see it: what it computes and moves, and the sizes that decide how well a device does
+// it, as logarithms, so that ops of like sizes lie near each other.
 #pragma once
 
 #include <array>
@@ -82,8 +82,8 @@ struct OpFeatures {
   double products = 0;              // FLOPs of its products
   double others = 0;                // all other arithmetic
   double bytes = 0;                 // moved
-  double steps = 0;                 // that follow one another, whatever the device has: of a recurrence, a row
-  std::uint32_t kind = 0;           // bits: layout, alignment, what else is there or not
+  double steps = 0;        // that follow one another, whatever the device has: of a recurrence, a row
+  std::uint32_t kind = 0;  // bits: layout, alignment, what else is there or not
   std::uint32_t size_count = 0;
   std::array<float, kSizes> sizes{};  // log2
 

@@ -15,10 +15,10 @@
 namespace opscope {
 namespace {
 
-constexpr std::size_t kFewest = 4;  // points that constants are fitted on
-constexpr double kNoWork = 2e-7;    // seconds: nothing ran
+constexpr std::size_t kFewest = 4;    // points that constants are fitted on
+constexpr double kNoWork = 2e-7;      // seconds: nothing ran
 constexpr double kWorthAStep = 0.98;  // a constant more has to explain so much
-constexpr double kHeld = 0.3;       // what a constant e times another weighs, against the misses of ops
+constexpr double kHeld = 0.3;         // what a constant e times another weighs, against the misses of ops
 constexpr std::size_t kFewestForTrees = 40;
 constexpr double kLargeMiss = 0.7;  // beyond, a point pulls no harder: it may be of another kernel
 
@@ -32,7 +32,8 @@ double share_below(std::vector<double> sizes, double share) {
 class RateFit {
  public:
   // `held`: what the constants are near where few ops speak; nullptr: nothing is known of them.
-  RateFit(std::span<const Neighbour> ops, FamilyRates rates, const FamilyRates* held) : ops_(ops), rates_(std::move(rates)), held_(held) {}
+  RateFit(std::span<const Neighbour> ops, FamilyRates rates, const FamilyRates* held)
+      : ops_(ops), rates_(std::move(rates)), held_(held) {}
 
   FamilyRates run() {
     start();
@@ -44,14 +45,14 @@ class RateFit {
   }
 
  private:
-  static constexpr std::array kConstants{&FamilyRates::flop_rate, &FamilyRates::byte_rate, &FamilyRates::step_rate,
-                                         &FamilyRates::seconds};
+  static constexpr std::array kConstants{&FamilyRates::flop_rate, &FamilyRates::byte_rate,
+                                         &FamilyRates::step_rate, &FamilyRates::seconds};
 
   FamilyRates searched(FamilyRates rates) const {
     double best = loss(rates);
     for (double step = 1.0; step > 0.004; step *= 0.6)
       for (int round = 0; round < 3; ++round)
-        for (double FamilyRates::* constant : kConstants)
+        for (double FamilyRates::*constant : kConstants)
           for (const double factor : {std::exp(step), std::exp(-step)}) {
             FamilyRates other = rates;
             other.*constant *= factor;
@@ -73,7 +74,7 @@ class RateFit {
     }
     rates_.step_rate = share_below(std::move(steps), 0.5);
     if (held_ == nullptr) return;
-    for (double FamilyRates::* constant : kConstants)
+    for (double FamilyRates::*constant : kConstants)
       if (rates_.*constant > 0 && held_->*constant > 0) rates_.*constant = held_->*constant;
   }
   double loss(const FamilyRates& rates) const {
@@ -83,7 +84,7 @@ class RateFit {
       sum += miss < kLargeMiss ? miss : kLargeMiss * (1 + std::log(miss / kLargeMiss));
     }
     if (held_ == nullptr) return sum;
-    for (double FamilyRates::* constant : kConstants)
+    for (double FamilyRates::*constant : kConstants)
       if (rates.*constant > 0 && held_->*constant > 0) {
         const double apart = std::log(rates.*constant / held_->*constant);
         sum += kHeld * apart * apart;
@@ -101,18 +102,20 @@ FamilyRates fitted(std::span<const Neighbour> ops, OpGroup group, const FamilyRa
   FamilyRates rates = RateFit(ops, {.family = any.family, .dtype = any.dtype, .group = group}, held).run();
   rates.points = static_cast<std::uint32_t>(ops.size());
   std::vector<double> sizes;
-  for (const Neighbour& op : ops) sizes.push_back(std::abs(std::log(op.seconds / seconds_by(rates, op.features))));
+  for (const Neighbour& op : ops)
+    sizes.push_back(std::abs(std::log(op.seconds / seconds_by(rates, op.features))));
   rates.spread = std::max(share_below(sizes, 0.683), ops.size() < kFewest ? 0.3 : 0.05);
   return rates;
 }
 
-// What a group's constants are near: the family's in its dtype; where another dtype has more ops of the group, those
-// by as much as the families differ.
+// What a group's constants are near: the family's in its dtype; where another dtype has more ops of the
+// group, those by as much as the families differ.
 FamilyRates held_near(const FamilyRates& whole, const FamilyRates* other_whole, const FamilyRates* other) {
   FamilyRates near = whole;
   near.step_rate = 0;
   if (other_whole == nullptr || other == nullptr) return near;
-  for (double FamilyRates::* constant : {&FamilyRates::flop_rate, &FamilyRates::byte_rate, &FamilyRates::seconds})
+  for (double FamilyRates::*constant :
+       {&FamilyRates::flop_rate, &FamilyRates::byte_rate, &FamilyRates::seconds})
     if (other_whole->*constant > 0) near.*constant *= other->*constant / other_whole->*constant;
   near.step_rate = other->step_rate;
   return near;
@@ -135,7 +138,8 @@ void fit_groups(std::vector<FamilyRates>& into, std::map<DType, std::vector<Neig
         continue;
       }
       const auto known = std::ranges::find(groups, group, &FamilyRates::group);
-      const auto there = known == groups.end() ? wholes.end() : std::ranges::find(wholes, known->dtype, &FamilyRates::dtype);
+      const auto there =
+          known == groups.end() ? wholes.end() : std::ranges::find(wholes, known->dtype, &FamilyRates::dtype);
       const FamilyRates held = there == wholes.end() ? whole : held_near(whole, &*there, &*known);
       if (some.size() >= kFewest || group == OpGroup::kPlain || there != wholes.end())
         groups.push_back(fitted(some, group, &held));
@@ -145,15 +149,16 @@ void fit_groups(std::vector<FamilyRates>& into, std::map<DType, std::vector<Neig
   into.insert(into.end(), groups.begin(), groups.end());
 }
 
-// How a family's ops tell of each other: weights by steps along one after the other, judged by how likely each of
-// some ops is by what the others say.
+// How a family's ops tell of each other: weights by steps along one after the other, judged by how likely
+// each of some ops is by what the others say.
 class LikenessFit {
  public:
   LikenessFit(std::span<const Neighbour> ops, OpFamily family) {
     // Every so-and-so-many of them is asked about, and as many again are asked.
     const std::size_t step = std::max<std::size_t>(ops.size() / kMostAsked, 1);
     for (std::size_t i = 0; i < ops.size(); i += step) some_.push_back(ops[i]);
-    for (std::size_t i = 0; i < some_.size(); i += std::max<std::size_t>(some_.size() / kMostJudged, 1)) judged_.push_back(i);
+    for (std::size_t i = 0; i < some_.size(); i += std::max<std::size_t>(some_.size() / kMostJudged, 1))
+      judged_.push_back(i);
     likeness_.family = family;
     std::vector<double> sizes;
     for (const Neighbour& op : ops) sizes.push_back(std::abs(op.miss));
@@ -171,12 +176,14 @@ class LikenessFit {
  private:
   static constexpr std::size_t kMostAsked = 900, kMostJudged = 220;
   static constexpr double kSize = 0.02, kKind = 0.05;
-  static constexpr double kLeastNoise = 0.02;  // without any, a few ops tell wild things of those between them
+  static constexpr double kLeastNoise =
+      0.02;  // without any, a few ops tell wild things of those between them
 
   // The sizes and kinds that vary at all.
   void start() {
     for (std::size_t i = 0; i < OpFeatures::kSizes; ++i) {
-      const auto [least, most] = std::ranges::minmax(some_, {}, [&](const Neighbour& op) { return op.features.sizes[i]; });
+      const auto [least, most] =
+          std::ranges::minmax(some_, {}, [&](const Neighbour& op) { return op.features.sizes[i]; });
       likeness_.sizes[i] = most.features.sizes[i] > least.features.sizes[i] ? kSize : 0;
       if (likeness_.sizes[i] > 0) weights_.push_back(&likeness_.sizes[i]);
     }
@@ -187,7 +194,8 @@ class LikenessFit {
       if (likeness_.kinds[i] > 0) weights_.push_back(&likeness_.kinds[i]);
     }
     likeness_.op = 0.3, likeness_.width = 0.3, likeness_.dtype = 0.02, likeness_.noise = 2 * kLeastNoise;
-    for (double* weight : {&likeness_.op, &likeness_.width, &likeness_.dtype, &likeness_.spread, &likeness_.noise})
+    for (double* weight :
+         {&likeness_.op, &likeness_.width, &likeness_.dtype, &likeness_.spread, &likeness_.noise})
       weights_.push_back(weight);
   }
 
@@ -234,7 +242,8 @@ void judge(std::span<FamilyRates> families, std::span<const Neighbour> ops, Like
   std::vector<double> misses;
   sizes.clear();
   for (std::size_t i = 0; i < ops.size(); ++i) {
-    const Miss told = both(miss_of(ops, likeness, ops[i].features, i), trees.empty() ? 0 : trees[i], likeness);
+    const Miss told =
+        both(miss_of(ops, likeness, ops[i].features, i), trees.empty() ? 0 : trees[i], likeness);
     misses.push_back(told.mean - ops[i].miss);
     sizes.push_back(std::abs(misses.back()) / told.deviation);
   }
@@ -294,9 +303,11 @@ std::vector<Neighbour> neighbours_of(std::span<const MeasuredCall> calls, const 
   std::vector<Neighbour> ops;
   ops.reserve(calls.size());
   for (std::size_t i = 0; i < calls.size(); ++i) {
-    const FamilyRates* rates = calibration.rates(calls[i].features.family, calls[i].features.dtype, calls[i].features.group);
+    const FamilyRates* rates =
+        calibration.rates(calls[i].features.family, calls[i].features.dtype, calls[i].features.group);
     if (rates == nullptr) continue;
-    Neighbour& op = ops.emplace_back(Neighbour{.features = calls[i].features, .seconds = calls[i].seconds, .call = i});
+    Neighbour& op =
+        ops.emplace_back(Neighbour{.features = calls[i].features, .seconds = calls[i].seconds, .call = i});
     op.miss = std::log(op.seconds / seconds_by(*rates, op.features));
   }
   return ops;

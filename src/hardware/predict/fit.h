@@ -1,5 +1,5 @@
-// From ops that were timed to what a family of ops does on a device: its rates, how far measured ops speak for
-// others, and the error on ops that are left out in turn.
+// From ops that were timed to what a family of ops does on a device: its rates, how far measured ops speak
+// for others, and the error on ops that are left out in turn.
 #pragma once
 
 #include <span>

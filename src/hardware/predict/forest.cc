@@ -1,6 +1,6 @@
-// The text: for each trait that decides, its letter and its limits, "A 1.5 2 8;"; a bar; the largest part that a leaf
-// has; a bar; the trees. A branch is two letters, its trait and which of the limits; a leaf is '-' and two letters, a
-// number of 12 bits around zero.
+// The text: for each trait that decides, its letter and its limits, "A 1.5 2 8;"; a bar; the largest part
+// that a leaf has; a bar; the trees. A branch is two letters, its trait and which of the limits; a leaf is
+// '-' and two letters, a number of 12 bits around zero.
 #include "hardware/predict/forest.h"
 
 #include <fmt/format.h>
@@ -72,7 +72,8 @@ class ForestReader {
         rest_.remove_prefix(1);
         const auto high = static_cast<int>(letter()), low = static_cast<int>(letter());
         node.value = most_ * static_cast<float>(high * 64 + low - kHalf - 1) / kHalf;
-        if (open.empty()) done = true;
+        if (open.empty())
+          done = true;
         else
           nodes_[open.back()].right = here + 1, open.pop_back();
         continue;
@@ -99,7 +100,8 @@ std::string Forest::text() const {
   std::array<std::vector<float>, kTraits> limits;
   float most = 0;
   for (const Node& node : nodes_)
-    if (node.right != 0) limits[node.trait].push_back(node.value);
+    if (node.right != 0)
+      limits[node.trait].push_back(node.value);
     else
       most = std::max(most, std::abs(node.value));
   std::string out;
@@ -140,7 +142,8 @@ Forest::Forest(std::vector<Node> nodes) : nodes_(std::move(nodes)) {
 double Forest::told(const Traits& traits) const {
   double sum = 0;
   for (std::size_t at : roots_) {
-    while (nodes_[at].right != 0) at = traits[nodes_[at].trait] <= nodes_[at].value ? at + 1 : nodes_[at].right;
+    while (nodes_[at].right != 0)
+      at = traits[nodes_[at].trait] <= nodes_[at].value ? at + 1 : nodes_[at].right;
     sum += static_cast<double>(nodes_[at].value);
   }
   return sum;

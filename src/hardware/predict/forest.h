@@ -1,5 +1,6 @@
-// Boosted regression trees over traits: what the rates leave out, where it has edges (another kernel beyond a size)
-// that no smooth neighbourhood has. As text in a calibration: letters, since there are thousands of branches.
+// Boosted regression trees over traits: what the rates leave out, where it has edges (another kernel beyond a
+// size) that no smooth neighbourhood has. As text in a calibration: letters, since there are thousands of
+// branches.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,7 @@ class Forest {
   struct Node {
     std::uint32_t right = 0;  // the left follows; 0: a leaf
     std::uint8_t trait = 0;
-    float value = 0;          // left where the trait is at most this; a leaf's part of the sum
+    float value = 0;  // left where the trait is at most this; a leaf's part of the sum
   };
 
   Forest() = default;

@@ -1,5 +1,5 @@
-// Trees that are grown one after the other, each on what those before it leave out; every branch is the one of some
-// limits of some traits that explains most.
+// Trees that are grown one after the other, each on what those before it leave out; every branch is the one
+// of some limits of some traits that explains most.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -12,8 +12,8 @@ namespace opscope {
 namespace {
 
 constexpr std::size_t kTrees = 240, kLeaves = 16, kBins = 40, kFewestRows = 4, kFolds = 5;
-constexpr double kRate = 0.08;      // of what a tree found
-constexpr double kHolding = 3;      // rows that say zero, in every leaf
+constexpr double kRate = 0.08;        // of what a tree found
+constexpr double kHolding = 3;        // rows that say zero, in every leaf
 constexpr double kHardestPull = 0.2;  // of a row: it may be of another kernel
 constexpr double kRowShare = 0.8, kTraitShare = 0.5;
 
@@ -39,7 +39,8 @@ struct Branch {
 
 class Growth {
  public:
-  Growth(std::span<const Traits> rows, std::span<const double> targets) : targets_(targets), told_(rows.size()), pulls_(rows.size()) {
+  Growth(std::span<const Traits> rows, std::span<const double> targets)
+      : targets_(targets), told_(rows.size()), pulls_(rows.size()) {
     for (std::size_t trait = 0; trait < kTraits; ++trait) {
       std::vector<float> values;
       for (const Traits& row : rows) values.push_back(row[trait]);
@@ -54,7 +55,8 @@ class Growth {
       }
       bins_[trait].reserve(rows.size());
       for (const Traits& row : rows)
-        bins_[trait].push_back(static_cast<std::uint8_t>(std::ranges::lower_bound(limits, row[trait]) - limits.begin()));
+        bins_[trait].push_back(
+            static_cast<std::uint8_t>(std::ranges::lower_bound(limits, row[trait]) - limits.begin()));
       if (!limits.empty()) varying_.push_back(trait);
     }
   }
@@ -128,7 +130,8 @@ class Growth {
         if (rows < kFewestRows) continue;
         if (part.rows.size() - rows < kFewestRows) break;
         const double there = static_cast<double>(rows), here = count - there;
-        const double gain = left * left / (there + kHolding) + (sum - left) * (sum - left) / (here + kHolding) - now;
+        const double gain =
+            left * left / (there + kHolding) + (sum - left) * (sum - left) / (here + kHolding) - now;
         if (gain > part.branch.gain) part.branch = {gain, trait, bin};
       }
     }

@@ -8,8 +8,8 @@
 namespace opscope {
 namespace {
 
-constexpr std::size_t kAsked = 24;    // more change nothing
-constexpr double kFarthest = 9;       // squared: beyond, nothing is said
+constexpr std::size_t kAsked = 24;  // more change nothing
+constexpr double kFarthest = 9;     // squared: beyond, nothing is said
 
 struct Near {
   double distance = 0;  // squared
@@ -72,7 +72,8 @@ double seconds_by(const FamilyRates& rates, const OpFeatures& op) {
 
 double unlikeness(const Likeness& likeness, const OpFeatures& a, const OpFeatures& b) {
   double sum = a.op == b.op ? 0 : likeness.op;
-  if (a.dtype != b.dtype) sum += element_bytes(a.dtype) == element_bytes(b.dtype) ? likeness.dtype : likeness.width;
+  if (a.dtype != b.dtype)
+    sum += element_bytes(a.dtype) == element_bytes(b.dtype) ? likeness.dtype : likeness.width;
   for (std::uint32_t differ = a.kind ^ b.kind; differ != 0; differ &= differ - 1)
     sum += likeness.kinds[static_cast<std::size_t>(std::countr_zero(differ))];
   for (std::size_t i = 0; i < a.sizes.size(); ++i) {
@@ -115,7 +116,8 @@ Miss miss_of(std::span<const Neighbour> measured, const Likeness& likeness, cons
 
 Miss both(const Miss& neighbours, double trees, const Likeness& likeness) {
   if (!(likeness.trees > 0)) return neighbours;
-  const double a = 1 / (neighbours.deviation * neighbours.deviation), b = 1 / (likeness.trees * likeness.trees);
+  const double a = 1 / (neighbours.deviation * neighbours.deviation),
+               b = 1 / (likeness.trees * likeness.trees);
   return {.mean = (a * neighbours.mean + b * trees) / (a + b),
           .deviation = likeness.both / std::sqrt(a + b),
           .nearest = neighbours.nearest};

@@ -22,13 +22,16 @@ std::string borrowed_note(const Predictor& predictor) {
 std::vector<std::string> prediction_notes(const PredictedRun& run) {
   std::vector<std::string> notes;
   const Predictor& predictor = *run.predictor;
-  if (predictor.calibration() == nullptr || predictor.is_borrowed()) notes.push_back(borrowed_note(predictor));
+  if (predictor.calibration() == nullptr || predictor.is_borrowed())
+    notes.push_back(borrowed_note(predictor));
   double busy = 0;
   for (const double part : run.by_source) busy += part;
-  if (const double part = run.of(TimeSource::kRoofline); predictor.calibration() && part > kWorthNoting * busy)
+  if (const double part = run.of(TimeSource::kRoofline);
+      predictor.calibration() && part > kWorthNoting * busy)
     notes.push_back(format_percent(part, busy) +
                     " of the device's time is the roofline's: no rates are known for such ops");
-  if (run.mode == RunMode::kEager && predictor.calibration() && !predictor.is_host() && !(run.host_seconds > 0))
+  if (run.mode == RunMode::kEager && predictor.calibration() && !predictor.is_host() &&
+      !(run.host_seconds > 0))
     notes.push_back("what the host takes to call ops is not known here: the time is the device's alone");
   return notes;
 }

@@ -27,8 +27,8 @@ enum class TimeSource : std::uint8_t {
 inline constexpr std::size_t kTimeSources = 6;
 std::string_view name(TimeSource source);  // "measured", "interpolated", "family", "related device", ...
 
-// eager: op by op, as PyTorch runs a model. graph: the device alone, as a CUDA graph is replayed. compiled: each
-// fused subgraph is one kernel, and nothing is called op by op.
+// eager: op by op, as PyTorch runs a model. graph: the device alone, as a CUDA graph is replayed. compiled:
+// each fused subgraph is one kernel, and nothing is called op by op.
 enum class RunMode : std::uint8_t { kEager, kGraph, kCompiled };
 std::string_view name(RunMode mode);
 RunMode run_mode_from_name(std::string_view text, std::string_view where);  // throws Error naming the choices

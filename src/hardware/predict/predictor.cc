@@ -13,11 +13,11 @@
 namespace opscope {
 namespace {
 
-constexpr auto kSourceNames = choices<TimeSource, TimeSource::kUnknown>("measured", "interpolated", "family",
-                                                                  "related device", "roofline", "unknown");
+constexpr auto kSourceNames = choices<TimeSource, TimeSource::kUnknown>(
+    "measured", "interpolated", "family", "related device", "roofline", "unknown");
 
-// Standard deviations of logarithms that nothing measured tells: of a time of the same call in another process,
-// of a family on a related device, of what a roofline leaves out.
+// Standard deviations of logarithms that nothing measured tells: of a time of the same call in another
+// process, of a family on a related device, of what a roofline leaves out.
 constexpr double kSameCall = 0.02, kRelated = 0.25, kRoofline = 0.6;
 constexpr double kInterpolatedWithin = 1;  // further off a family's rates say as much
 constexpr double kSame = 0.01;             // of unlikeness: but for rounding
@@ -40,7 +40,7 @@ Category category_of(OpFamily family) {
   return family == OpFamily::kConv        ? Category::kConv
          : family == OpFamily::kAttention ? Category::kAttention
          : family == OpFamily::kRecurrent ? Category::kRecurrent
-                                        : Category::kMatmul;
+                                          : Category::kMatmul;
 }
 
 // Dropout of nothing, a conversion to what it is already: no kernel runs.
@@ -127,7 +127,8 @@ std::optional<FamilyRates> Predictor::rates_for(OpFamily family, DType dtype, Op
           product_rate(*device_, family, dtype, Float32::kTorch));
     scale(rates.byte_rate, calibrated_->memory_bandwidth.value, device_->memory_bandwidth.value);
   }
-  if (found->dtype != dtype && !as_wide(found->dtype, dtype)) rates.spread = std::hypot(rates.spread, kRelated);
+  if (found->dtype != dtype && !as_wide(found->dtype, dtype))
+    rates.spread = std::hypot(rates.spread, kRelated);
   return rates;
 }
 
@@ -209,7 +210,8 @@ PredictorPointer predictor_for(const DevicePointer& device, const CalibrationPoi
     }
   }
   PredictorPointer& found = known[{device.get(), calibration.get()}];
-  if (!found) found = std::make_shared<const Predictor>(device, calibration, calibration ? calibrated : nullptr);
+  if (!found)
+    found = std::make_shared<const Predictor>(device, calibration, calibration ? calibrated : nullptr);
   return found;
 }
 

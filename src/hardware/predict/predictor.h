@@ -1,5 +1,5 @@
-// How long an op takes on a device, and how that is known: it was measured there, ops like it were, its family's
-// rates are known, those of a related device are, or the roofline is all there is.
+// How long an op takes on a device, and how that is known: it was measured there, ops like it were, its
+// family's rates are known, those of a related device are, or the roofline is all there is.
 #pragma once
 
 #include <array>
@@ -25,10 +25,12 @@ struct PredictedOp {
   double host_seconds = 0;  // of the device's host, to call it
   TimeSource source = TimeSource::kUnknown;
   Limit limit = Limit::kNothing;
-  bool is_idle = false;     // it does no work: a view
+  bool is_idle = false;     // the device does nothing: a view
+  bool is_on_host = false;  // all its tensors are the host's, though the run is a GPU's
 };
 
-// Safe to be asked by several threads. Measured calls are read when the first op of their family is asked for.
+// Safe to be asked by several threads. Measured calls are read when the first op of their family is asked
+// for.
 class Predictor {
  public:
   // `calibration`: of the device, of a related one, or nullptr.
@@ -42,7 +44,8 @@ class Predictor {
   // Standard deviation of the logarithm of whole runs.
   double run_spread() const;
 
-  PredictedOp predict(const OpCall& call, const Op& op, const OpCost& cost, DType dtype, Float32 float32) const;
+  PredictedOp predict(const OpCall& call, const Op& op, const OpCost& cost, DType dtype,
+                      Float32 float32) const;
   // A kernel that a compiler makes of ops that took so long one by one.
   double generated_kernel_seconds(Count bytes, double one_by_one) const;
 
@@ -64,8 +67,8 @@ class Predictor {
   std::vector<std::pair<std::uint64_t, double>> host_;  // by op: to call it
 };
 
-// By the calibration that is given, else the one that opscope has of it, else that of the nearest related device.
-// Made once for each.
+// By the calibration that is given, else the one that opscope has of it, else that of the nearest related
+// device. Made once for each.
 PredictorPointer predictor_for(const DevicePointer& device, const CalibrationPointer& own = nullptr);
 
 }  // namespace opscope

@@ -12,9 +12,11 @@ namespace opscope {
 namespace {
 
 constexpr auto kModeNames = choices<RunMode, RunMode::kCompiled>("eager", "graph", "compiled");
-constexpr auto kRunLimitNames = choices<RunLimit, RunLimit::kUnknown>("compute-bound", "memory-bound", "launch-bound",
-                                                               "host-bound", "unknown");
+constexpr auto kRunLimitNames = choices<RunLimit, RunLimit::kUnknown>(
+    "compute-bound", "memory-bound", "launch-bound", "host-bound", "unknown");
 constexpr double kCompiledConvolution = 0.7;  // on the timm models that docs/predict_published.md fits on
+constexpr std::string_view kGpu = "cuda";
+constexpr double kSameRun = 0.02;               // of a run whose ops were all measured
 constexpr double kDecile = 1.2815515655446004;  // standard deviations from the middle to p10 and p90
 
 RunLimit run_limit(Limit limit) {
@@ -40,8 +42,10 @@ class Simulation {
   Simulation(const Graph& graph, std::span<const OpCost> costs, const PredictorPointer& predictor,
              const RunOptions& options, PredictedRun& run)
       : graph_(graph), costs_(costs), predictor_(*predictor), options_(options), run_(run), call_(graph) {
-    run_.predictor = predictor, run_.mode = options.mode, run_.run_spread = predictor->run_spread();
+    run_.predictor = predictor, run_.mode = options.mode;
     run_.ops.resize(graph.ops.size());
+    for (const Value& value : graph.values)
+      has_gpu_ |= !predictor_.is_host() && graph.text(value.device).starts_with(kGpu);
     predicted_.reserve(graph.ops.size());
     predict_ops();
   }
@@ -54,9 +58,22 @@ class Simulation {
     else
       in_a_row();
     for (const OpShare& share : run_.ops) run_.seconds += share.seconds;
+    run_.run_spread = shared_spread();
   }
 
  private:
+  // What all ops miss together: more where few were measured, and where the host decides.
+  double shared_spread() const {
+    double busy = 0;
+    for (const double part : run_.by_source) busy += part;
+    const double unmeasured = busy > 0 ? 1 - run_.of(TimeSource::kMeasured) / busy : 1;
+    const double device = std::hypot(kSameRun, predictor_.run_spread() * unmeasured);
+    if (options_.mode != RunMode::kEager || predictor_.is_host() || !(run_.seconds > 0)) return device;
+    const double waiting = run_.of(RunLimit::kHost) / run_.seconds;
+    const double host = predictor_.calibration() ? predictor_.calibration()->runs.host_spread : 0;
+    return std::hypot(device * (1 - waiting), host * waiting);
+  }
+
   // Equal calls are predicted once: most models repeat their blocks.
   void predict_ops() {
     std::unordered_map<std::uint64_t, PredictedOp> known;
@@ -66,9 +83,12 @@ class Simulation {
       const auto [found, fresh] = known.try_emplace(key_of(op));
       if (fresh) {
         found->second = predictor_.predict(call_, op, costs_[i], product_dtype(graph_, op), options_.float32);
+        if (is_on_host())
+          found->second = {.source = TimeSource::kMeasured, .is_idle = true, .is_on_host = true};
         found->second.host_seconds /= options_.host_speed;
         if (options_.mode == RunMode::kGraph && !predictor_.is_host())
-          found->second.seconds = std::max(found->second.seconds - found->second.gap, found->second.seconds / 3);
+          found->second.seconds =
+              std::max(found->second.seconds - found->second.gap, found->second.seconds / 3);
       }
       const PredictedOp& one = found->second;
       OpShare& share = run_.ops[i];
@@ -80,6 +100,15 @@ class Simulation {
     }
   }
 
+  // Of a run on a GPU: a counter of steps that an optimizer keeps beside it.
+  bool is_on_host() const {
+    if (!has_gpu_ || (call_.inputs.empty() && call_.outputs.empty())) return false;
+    for (const auto tensors : {call_.inputs, call_.outputs})
+      for (const TensorView& tensor : tensors)
+        if (graph_.text(graph_.values[tensor.value].device).starts_with(kGpu)) return false;
+    return true;
+  }
+
   // Of what a prediction goes by: the op, its arguments, how its tensors lie, and which of them are one.
   std::uint64_t key_of(const Op& op) const {
     std::uint64_t key = 0xcbf29ce484222325u;
@@ -89,6 +118,7 @@ class Simulation {
     for (const auto tensors : {call_.inputs, call_.outputs})
       for (const TensorView& tensor : tensors) {
         add(static_cast<std::uint64_t>(tensor.dtype) + 64 * tensor.is_weight() + 128 * tensor.repeated);
+        add(graph_.values[tensor.value].device);
         if (first == kNone) first = tensor.storage;
         add(tensor.storage == first);
         for (const std::int64_t size : tensor.shape) add(static_cast<std::uint64_t>(size));
@@ -127,11 +157,10 @@ class Simulation {
   double host_seconds_of(OpId i) {
     const Op& op = graph_.ops[i];
     const PredictedOp& one = predicted_[i];
-    const bool is_backward =
-        !graph_.phases.empty() && graph_.phases[phase_of(graph_, i)].name == "backward";
+    const bool is_backward = !graph_.phases.empty() && graph_.phases[phase_of(graph_, i)].name == "backward";
     // A view costs the host what a call costs; in the backward pass autograd's own part has it.
     double seconds = one.host_seconds + (is_backward ? host().backward_op : host().op) / options_.host_speed;
-    if (one.is_idle) seconds = is_backward ? 0 : host().view / options_.host_speed;
+    if (one.is_idle && !one.is_on_host) seconds = is_backward ? 0 : host().view / options_.host_speed;
     seconds *= static_cast<double>(op.repeats);
     return seconds + entered(op) * host().module_call / options_.host_speed;
   }
@@ -183,15 +212,18 @@ class Simulation {
       if (waits_for_device(i)) now = device + host().synchronise / options_.host_speed;
     }
     const double end = std::max(device, now);
-    if (!waiting.empty()) share_out(waiting, end - shared_out);
-    else if (!run_.ops.empty()) run_.ops.back().seconds += end - shared_out;
+    if (!waiting.empty())
+      share_out(waiting, end - shared_out);
+    else if (!run_.ops.empty())
+      run_.ops.back().seconds += end - shared_out;
   }
 
   void share_out(const std::vector<OpId>& ops, double gap) {
     double all = 0;
     for (const OpId i : ops) all += run_.ops[i].host_seconds;
     for (const OpId i : ops)
-      run_.ops[i].seconds += all > 0 ? gap * run_.ops[i].host_seconds / all : gap / static_cast<double>(ops.size());
+      run_.ops[i].seconds +=
+          all > 0 ? gap * run_.ops[i].host_seconds / all : gap / static_cast<double>(ops.size());
     run_.by_limit[static_cast<std::size_t>(RunLimit::kHost)] += gap;
   }
 
@@ -222,7 +254,8 @@ class Simulation {
         take(i, run_.ops[i].device_seconds * compiled_part(i));
       }
       if (!has_others) continue;
-      const double kernel = predictor_.generated_kernel_seconds(has_library ? left : subgraph.memory_bytes(), others);
+      const double kernel =
+          predictor_.generated_kernel_seconds(has_library ? left : subgraph.memory_bytes(), others);
       for (const OpId i : members)
         if (!is_library_kernel(costs_[i]))
           take(i, others > 0 ? kernel * run_.ops[i].device_seconds / others : 0);
@@ -232,9 +265,11 @@ class Simulation {
     double now = 0;
     for (OpShare& share : run_.ops) share.begin = now, now += share.seconds;
   }
-  // A compiler keeps channels last, so that cuDNN need not turn the tensors of a dense convolution of halves round.
+  // A compiler keeps channels last, so that cuDNN need not turn the tensors of a dense convolution of halves
+  // round.
   double compiled_part(OpId i) {
-    if (predictor_.is_host() || costs_[i].rule == nullptr || costs_[i].rule->category != Category::kConv) return 1;
+    if (predictor_.is_host() || costs_[i].rule == nullptr || costs_[i].rule->category != Category::kConv)
+      return 1;
     call_.reset(graph_.ops[i]);
     const DType dtype = product_dtype(graph_, graph_.ops[i]);
     const bool half = dtype == DType::kFloat16 || dtype == DType::kBFloat16;
@@ -255,6 +290,7 @@ class Simulation {
   OpCall call_;
   std::vector<PredictedOp> predicted_;
   std::vector<char> entered_;
+  bool has_gpu_ = false;  // the graph's tensors are on one
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// A whole run, as it would go: a host thread that calls one op after the other, a device that executes what it was
-// given, and the places where the host waits for the device. On a CPU the two are one.
+// A whole run, as it would go: a host thread that calls one op after the other, a device that executes what
+// it was given, and the places where the host waits for the device. On a CPU the two are one.
 #pragma once
 
 #include <span>

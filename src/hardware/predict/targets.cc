@@ -13,7 +13,9 @@
 namespace opscope {
 namespace {
 
-Figure reached(double value, std::string text) { return {value, std::move(text), "reached in the calibration"}; }
+Figure reached(double value, std::string text) {
+  return {value, std::move(text), "reached in the calibration"};
+}
 
 // Of the calibrations in the user's folder: that of a GPU before that of a CPU, then the latest.
 CalibratedDevice this_machine(const std::string& flag) {
@@ -37,7 +39,8 @@ CalibratedDevice this_machine(const std::string& flag) {
 
 CalibratedDevice load_target(const std::string& name, const std::string& flag) {
   if (name == "this") return this_machine(flag);
-  if (name.find('/') == std::string::npos && !name.ends_with(".toml")) return {load_device(name, flag), nullptr};
+  if (name.find('/') == std::string::npos && !name.ends_with(".toml"))
+    return {load_device(name, flag), nullptr};
   const std::string text = read_file(name);
   if (!looks_like_calibration(text)) return {load_device(name, flag), nullptr};
   auto calibration = std::make_shared<Calibration>(read_calibration(text, name));
@@ -65,7 +68,8 @@ DevicePointer device_of(const Calibration& calibration) {
   for (const FamilyRates& rates : calibration.families) {
     if (rates.dtype != DType::kFloat32 || rates.points == 0) continue;
     flops = std::max(flops, rates.flop_rate);
-    if (rates.flop_rate == 0 || rates.family == OpFamily::kPointwise) bytes = std::max(bytes, rates.byte_rate);
+    if (rates.flop_rate == 0 || rates.family == OpFamily::kPointwise)
+      bytes = std::max(bytes, rates.byte_rate);
   }
   if (bytes == 0)
     for (const FamilyRates& rates : calibration.families) bytes = std::max(bytes, rates.byte_rate);

@@ -14,8 +14,8 @@ class TraitWriter {
     if (count_ < traits_.size()) traits_[count_++] = static_cast<float>(value);
   }
   void add_log(double value) { add(std::log2(std::max(value, 1e-9))); }
-  // Sizes of a product as a kernel's tiles cut it: how many, how many turns of all processors, how full the last of
-  // them is and the tiles at the edge.
+  // Sizes of a product as a kernel's tiles cut it: how many, how many turns of all processors, how full the
+  // last of them is and the tiles at the edge.
   void add_tiles(double rows, double columns, double count, double tile_rows, double tile_columns) {
     const double down = std::ceil(rows / tile_rows), across = std::ceil(columns / tile_columns);
     const double turns = down * across * count / kProcessors;
@@ -23,10 +23,12 @@ class TraitWriter {
     add(rows * columns / std::max(down * across * tile_rows * tile_columns, 1.0));
   }
   void add_product(double rows, double columns, double inner, double count) {
-    for (const auto& [down, across] : {std::pair{64.0, 64.0}, std::pair{128.0, 128.0}, std::pair{128.0, 256.0}})
+    for (const auto& [down, across] :
+         {std::pair{64.0, 64.0}, std::pair{128.0, 128.0}, std::pair{128.0, 256.0}})
       add_tiles(rows, columns, count, down, across);
     add(inner / (64 * std::max(std::ceil(inner / 64), 1.0)));
-    add_log(std::min(rows, columns)), add_log(std::max(rows, columns)), add_log(rows * columns * count), add_log(inner);
+    add_log(std::min(rows, columns)), add_log(std::max(rows, columns)), add_log(rows * columns * count),
+        add_log(inner);
   }
   const Traits& traits() const { return traits_; }
 
@@ -36,7 +38,9 @@ class TraitWriter {
 };
 
 // A size as it was before its logarithm was taken.
-double size_of(const OpFeatures& op, std::size_t i) { return std::round(std::exp2(static_cast<double>(op.sizes[i]))); }
+double size_of(const OpFeatures& op, std::size_t i) {
+  return std::round(std::exp2(static_cast<double>(op.sizes[i])));
+}
 
 }  // namespace
 
@@ -57,7 +61,8 @@ Traits traits_of(const OpFeatures& op, const FamilyRates& rates) {
       out.add_product(size_of(op, 2), size_of(op, 3), size_of(op, 4), size_of(op, 5));
       break;
     case OpFamily::kConv:  // work, bytes, batch, places, filters, channels, kernel, stride, groups, ...
-      out.add_product(size_of(op, 2) * size_of(op, 3), size_of(op, 4), size_of(op, 5) * size_of(op, 6), size_of(op, 8));
+      out.add_product(size_of(op, 2) * size_of(op, 3), size_of(op, 4), size_of(op, 5) * size_of(op, 6),
+                      size_of(op, 8));
       break;
     case OpFamily::kAttention:  // work, bytes, heads, places, keys, width, ...
       out.add_product(size_of(op, 3), size_of(op, 5), size_of(op, 4), size_of(op, 2));

@@ -45,7 +45,7 @@ inline bool is_end(const SceneBox& box) {
 bool any_repeats(const Scene& scene);
 // The clusters that a box is in, the innermost first.
 std::vector<std::uint32_t> clusters_of(const Scene& scene, const SceneBox& box);
-bool is_by_share(ColorBy color);             // a scale of shares, not of kinds
+bool is_by_share(ColorBy color);              // a scale of shares, not of kinds
 std::string_view share_words(ColorBy color);  // "FLOPs": whose
 // Of all runs, in the model's FLOPs, or in its predicted time.
 double share_of_model(const Scene& scene, const SceneBox& box, ColorBy color = ColorBy::kCategory);

@@ -233,9 +233,9 @@ PageTexts page_texts(const Scene& scene, ColorBy color) {
   if (any_repeats(scene))
     texts.remarks.push_back("\u00d7N: N equal blocks in a row, drawn once; FLOPs of one, percent of all.");
   if (color == ColorBy::kBound) texts.remarks.push_back(bottleneck_legend(profile.options.ridge) + ".");
-  texts.remarks.push_back(
-      fmt::format("Bar and height: share of {}. Red outline: the costliest by roofline time. Labels on edges: shapes.",
-                  share_words(color)));
+  texts.remarks.push_back(fmt::format(
+      "Bar and height: share of {}. Red outline: the costliest by roofline time. Labels on edges: shapes.",
+      share_words(color)));
   for (const std::string& note : scene.notes) texts.remarks.push_back(note + ".");
   return texts;
 }

@@ -228,7 +228,9 @@ struct Page {
       svg.text({kMargin, y + 12.5}, "0%", {.font = kSmall});
       svg.rect({kMargin + 20, y + 4, 110, 10}, {.fill = svg.gradient(sequential_stops()), .stroke = kAxis},
                2);
-      svg.text({kMargin + 136, y + 12.5}, fmt::format("share of {} of the costliest box (root scale)", share_words(color)), {.font = kSmall});
+      svg.text({kMargin + 136, y + 12.5},
+               fmt::format("share of {} of the costliest box (root scale)", share_words(color)),
+               {.font = kSmall});
     }
     write_quiet(remarks, y + 16 * rows + 14);
     svg.end_group();

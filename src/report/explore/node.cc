@@ -102,8 +102,9 @@ struct NodeReport {
       section.add("Roofline", fmt::format("{} on {}, limited by {}", roofline_text(m),
                                           profile.roofline.device->id, bound_word(m)));
     if (is_predicted(profile) && m.predicted_time)
-      section.add("Predicted", fmt::format("{}, {}, {} of the run", predicted_text(m), predicted_range_text(profile, m),
-                                           format_percent(m.predicted_time, profile.totals.predicted_time)));
+      section.add("Predicted",
+                  fmt::format("{}, {}, {} of the run", predicted_text(m), predicted_range_text(profile, m),
+                              format_percent(m.predicted_time, profile.totals.predicted_time)));
     section.add("Parameters", parameters_text());
     section.add("Memory then", alive_text());
   }

@@ -225,8 +225,9 @@ Section hardware_section(const Profile& profile) {
     section.add("  launches", format_time(roofline.launch_seconds() * static_cast<double>(roofline.kernels)),
                 fmt::format("{} kernel launches, {} each", roofline.kernels, device.launch_overhead->text));
   if (is_predicted(profile)) {
-    section.add("Predicted", predicted_text(profile.totals),
-                predicted_range_text(profile, profile.totals) + "; " + prediction_limits_text(profile.predicted));
+    section.add(
+        "Predicted", predicted_text(profile.totals),
+        predicted_range_text(profile, profile.totals) + "; " + prediction_limits_text(profile.predicted));
     section.add("  known from", "", prediction_sources_text(profile.predicted));
   }
   section.add("Memory",
@@ -235,7 +236,8 @@ Section hardware_section(const Profile& profile) {
               fits_text(profile));
   for (const std::string& finding : found.findings) section.remarks.push_back("- " + finding);
   if (is_predicted(profile))
-    for (const std::string& note : prediction_notes(profile.predicted)) section.remarks.push_back("- " + note);
+    for (const std::string& note : prediction_notes(profile.predicted))
+      section.remarks.push_back("- " + note);
   if (!device.note.empty()) section.remarks.push_back("- of this device: " + device.note);
   return section;
 }

@@ -45,8 +45,7 @@ std::string active_text(const LlmModel& model) {
 Section model_section(const LlmAnswer& answer) {
   const LlmModel& model = answer.model;
   Facts facts("Model");
-  facts.add("Parameters", {format_params(model.parameters.total), Style::kStrong},
-            active_text(model));
+  facts.add("Parameters", {format_params(model.parameters.total), Style::kStrong}, active_text(model));
   for (const LlmModel::Experts& kind : model.experts)
     facts.add("  experts", fmt::format("{} of {}", kind.chosen, kind.experts),
               fmt::format("in {} layers", kind.layers));

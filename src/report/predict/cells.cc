@@ -41,7 +41,8 @@ std::string calibration_text(const PredictedRun& run) {
   const Predictor& predictor = *run.predictor;
   const Calibration* calibration = predictor.calibration();
   if (calibration == nullptr) return "no calibration of this device or one like it: the roofline";
-  std::string text = "calibration of " + (predictor.is_borrowed() ? predictor.calibrated().id : calibration->device);
+  std::string text =
+      "calibration of " + (predictor.is_borrowed() ? predictor.calibrated().id : calibration->device);
   for (const std::string_view key : {"date", "torch"})
     if (const std::string_view fact = calibration->fact(key); !fact.empty())
       text += fmt::format(", {}{}", key == "torch" ? "torch " : "", fact);
@@ -71,12 +72,12 @@ Columns<Metrics> predicted_columns(const Profile& profile, const std::string& be
     };
   };
   const auto range = [&profile](const Metrics& metrics) { return range_in(profile, metrics); };
-  return {{{.key = before + "predicted_seconds"}, known([](const Metrics& m) { return m.predicted_seconds(); })},
-          {{.key = before + "predicted_p10_seconds"}, known([=](const Metrics& m) { return range(m).low; })},
-          {{.key = before + "predicted_p90_seconds"}, known([=](const Metrics& m) { return range(m).high; })},
-          {in_json("predicted_unknown_ops"), [](const Metrics& m) {
-             return m.predicted_unknown ? Cell(m.predicted_unknown) : Cell(Absent{});
-           }}};
+  return {
+      {{.key = before + "predicted_seconds"}, known([](const Metrics& m) { return m.predicted_seconds(); })},
+      {{.key = before + "predicted_p10_seconds"}, known([=](const Metrics& m) { return range(m).low; })},
+      {{.key = before + "predicted_p90_seconds"}, known([=](const Metrics& m) { return range(m).high; })},
+      {in_json("predicted_unknown_ops"),
+       [](const Metrics& m) { return m.predicted_unknown ? Cell(m.predicted_unknown) : Cell(Absent{}); }}};
 }
 
 std::string prediction_limits_text(const PredictedRun& run) {
@@ -101,26 +102,30 @@ void write_prediction(JsonWriter& json, const Profile& profile) {
   const PredictedRun& run = profile.predicted;
   const Predictor& predictor = *run.predictor;
   json.object("prediction", [&] {
-    json.fields("device", predictor.device().id, "mode", name(run.mode), "host_speed", profile.options.host_speed);
+    json.fields("device", predictor.device().id, "mode", name(run.mode), "host_speed",
+                profile.options.host_speed);
     write_fields(json, predicted_columns(profile), profile.totals);
     json.fields("unknown_ops", run.unknown_ops, "device_seconds", run.device_seconds);
     json.field("host_seconds", run.host_seconds);
     json.inline_object("limits", [&] {
-      for (std::size_t i = 0; i < kRunLimits; ++i) json.field(name(static_cast<RunLimit>(i)), run.by_limit[i]);
+      for (std::size_t i = 0; i < kRunLimits; ++i)
+        json.field(name(static_cast<RunLimit>(i)), run.by_limit[i]);
     });
     json.inline_object("sources", [&] {
-      for (std::size_t i = 0; i < kTimeSources; ++i) json.field(name(static_cast<TimeSource>(i)), run.by_source[i]);
+      for (std::size_t i = 0; i < kTimeSources; ++i)
+        json.field(name(static_cast<TimeSource>(i)), run.by_source[i]);
     });
     const Columns<std::pair<std::string_view, Metrics>> phases = [&] {
       using Row = const std::pair<std::string_view, Metrics>&;
       Columns<std::pair<std::string_view, Metrics>> columns{{"phase", [](Row row) { return row.first; }}};
-      return columns += through<std::pair<std::string_view, Metrics>>([](Row row) -> const Metrics& { return row.second; },
-                                                                     predicted_columns(profile));
+      return columns += through<std::pair<std::string_view, Metrics>>(
+                 [](Row row) -> const Metrics& { return row.second; }, predicted_columns(profile));
     }();
     write_rows(json, "phases", phases, predicted_phases(profile));
     if (const Calibration* calibration = predictor.calibration())
       json.inline_object("calibration", [&] {
-        json.fields("device", calibration->device, "file", calibration->file, "measured", calibration->is_measured);
+        json.fields("device", calibration->device, "file", calibration->file, "measured",
+                    calibration->is_measured);
         for (const auto& [key, value] : calibration->facts) json.field(key, value);
       });
     json.list("notes", prediction_notes(run));

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "report/core/document.h"
 #include "analyse/profile/profile.h"
+#include "report/core/document.h"
 
 namespace opscope {
 

@@ -15,7 +15,8 @@ std::string host_text(const Profile& profile) {
   if (host == nullptr || !(run.host_seconds > 0)) return "not known: no calibration has it";
   std::string text = fmt::format("Python and dispatch, {} of {}", plural(profile.costs.size(), "op"),
                                  plural(profile.graph->modules.size(), "module"));
-  if (profile.options.host_speed != 1) text += fmt::format(", a host {:g}x as fast", profile.options.host_speed);
+  if (profile.options.host_speed != 1)
+    text += fmt::format(", a host {:g}x as fast", profile.options.host_speed);
   return host->source.empty() ? text : text + "; " + host->source;
 }
 
@@ -47,16 +48,20 @@ Section prediction_section(const Profile& profile) {
   for (const auto& [phase, metrics] : predicted_phases(profile))
     section.add("  " + std::string(phase), predicted_text(metrics),
                 format_percent(metrics.predicted_time, totals.predicted_time));
-  section.add("Limits", std::string(name(run.mode)), prediction_limits_text(run).substr(name(run.mode).size() + 2));
-  if (run.mode == RunMode::kEager) section.add("  host", format_time(run.host_seconds, Zero::kDash), host_text(profile));
+  section.add("Limits", std::string(name(run.mode)),
+              prediction_limits_text(run).substr(name(run.mode).size() + 2));
+  if (run.mode == RunMode::kEager)
+    section.add("  host", format_time(run.host_seconds, Zero::kDash), host_text(profile));
   if (!run.predictor->is_host())
-    section.add("  device", format_time(run.device_seconds, Zero::kDash),
-                run.seconds > 0 ? format_percent(run.device_seconds, run.seconds) + " of the time it is busy" : "");
+    section.add(
+        "  device", format_time(run.device_seconds, Zero::kDash),
+        run.seconds > 0 ? format_percent(run.device_seconds, run.seconds) + " of the time it is busy" : "");
   section.add("  roofline", roofline_text(totals), "the least it can take: no launches, every peak reached");
   section.add("Known from", std::string(profile.roofline.device->id), prediction_sources_text(run));
   if (run.unknown_ops > 0)
-    section.remarks.push_back(fmt::format("{} not in it: neither work nor rate is known",
-                                          run.unknown_ops == 1 ? "1 op is" : fmt::format("{} ops are", run.unknown_ops)));
+    section.remarks.push_back(
+        fmt::format("{} not in it: neither work nor rate is known",
+                    run.unknown_ops == 1 ? "1 op is" : fmt::format("{} ops are", run.unknown_ops)));
   for (std::string& note : prediction_notes(run)) section.remarks.push_back("- " + std::move(note));
   return section;
 }
@@ -65,7 +70,8 @@ std::string prediction_report(std::span<const Profile> profiles, Format format, 
   if (profiles.size() > 1) return compare_hardware(profiles, format, options);
   const Profile& profile = profiles.front();
   if (!is_for_people(format)) return to_format(profile, format, options);
-  return to_format(Report{{}, {}, [&] { return make_predicted_document(profile, options); }}, format, options);
+  return to_format(Report{{}, {}, [&] { return make_predicted_document(profile, options); }}, format,
+                   options);
 }
 
 }  // namespace opscope

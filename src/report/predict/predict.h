@@ -9,8 +9,8 @@
 
 namespace opscope {
 
-// What its predicted time goes into: "host" where most of it is the device waiting for the host, else "compute" or
-// "memory".
+// What its predicted time goes into: "host" where most of it is the device waiting for the host, else
+// "compute" or "memory".
 Cell predicted_bound_cell(const Metrics& metrics);
 // The run as a whole: time, where it goes, how it is known.
 Section prediction_section(const Profile& profile);

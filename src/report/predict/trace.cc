@@ -1,7 +1,6 @@
 // A predicted run as a trace: laid out as a measured one is, by the same writer.
-#include "report/predict/predict.h"
-
 #include "hardware/predict/predictor.h"
+#include "report/predict/predict.h"
 #include "report/times/times.h"
 
 namespace opscope {
@@ -13,7 +12,8 @@ Measurement as_measured(const PredictedRun& run) {
   Measurement measured;
   measured.runs = 1;
   measured.environment.device = run.predictor->device().id;
-  measured.environment.device_name = run.predictor->device().name + ", predicted, " + std::string(name(run.mode));
+  measured.environment.device_name =
+      run.predictor->device().name + ", predicted, " + std::string(name(run.mode));
   measured.plain = measured.timed = {nanoseconds(run.seconds)};
   measured.on_device = run.mode == RunMode::kEager && !run.predictor->is_host();
   for (const OpShare& op : run.ops) {

@@ -111,8 +111,10 @@ Columns<TypeRow> type_columns(const Profile& profile, bool predicted) {
   const bool measured = is_measured(profile), device = has_device(profile);
   std::string names = measured ? "ops time_seconds time_seconds% flops flops%? memory_bytes"
                                : "ops flops flops% memory_bytes memory_bytes% arithmetic_intensity";
-  if (predicted) names = "ops predicted_seconds predicted_seconds% flops memory_bytes? predicted_bound";
-  else if (device && !measured) names += " roofline_seconds? predicted_seconds predicted_seconds%";
+  if (predicted)
+    names = "ops predicted_seconds predicted_seconds% flops memory_bytes? predicted_bound";
+  else if (device && !measured)
+    names += " roofline_seconds? predicted_seconds predicted_seconds%";
   Columns<Metrics> metrics = shown_columns(profile, names);
   if (measured && !predicted) metrics += rate_columns(profile);
   const auto amount = [=](const Metrics& m) {
@@ -144,7 +146,8 @@ std::string rest_label(const std::vector<TypeRow>& types, std::size_t shown, con
 // The order asked for, where the profile has what it goes by. What was measured is shown in any case: it
 // cannot be had again.
 const Metric& known_sort(const Profile& profile, const Metric& sort) {
-  if ((sort.need == kNeedsDevice || sort.need == kNeedsPrediction) && !has_device(profile) && is_measured(profile))
+  if ((sort.need == kNeedsDevice || sort.need == kNeedsPrediction) && !has_device(profile) &&
+      is_measured(profile))
     return metric_at("time_seconds");
   require_known(sort, costs_of(profile, profile.totals, &profile.parameters), "--sort");
   return sort;
@@ -168,8 +171,8 @@ Cell bound_cell(const LayerRow& layer) {
   return {compute ? "compute" : "memory", compute ? Style::kGood : Style::kWarning};
 }
 
-Columns<Layer> top_columns(const Profile& profile, const Metric& sort, const TextOptions& options, const OpTimes* times,
-                           const std::string& heading) {
+Columns<Layer> top_columns(const Profile& profile, const Metric& sort, const TextOptions& options,
+                           const OpTimes* times, const std::string& heading) {
   const bool show_shapes = options.show_shapes, predicted = options.predicted;
   Column params = keyed("params", number("Params", Unit::kParams)), bound = words("Bound");
   params.optional = sort.key != "params";
@@ -191,10 +194,11 @@ Columns<Layer> top_columns(const Profile& profile, const Metric& sort, const Tex
   else
     columns += through<Layer>(
         metrics, shown_columns(profile, predicted ? "flops? memory_bytes?"
-                                                   : "macs? flops flops%? memory_bytes arithmetic_intensity"));
+                                                  : "macs? flops flops%? memory_bytes arithmetic_intensity"));
   if (!times && has_device(profile))
-    columns += through<Layer>(metrics, shown_columns(profile, predicted ? "predicted_seconds predicted_seconds%"
-                                                                        : "roofline_seconds? predicted_seconds"));
+    columns +=
+        through<Layer>(metrics, shown_columns(profile, predicted ? "predicted_seconds predicted_seconds%"
+                                                                 : "roofline_seconds? predicted_seconds"));
   // What is sorted by is shown, also where the table has no column of it.
   if (std::ranges::none_of(columns, [&](const auto& of) { return of.column.key == sort.key; }))
     columns += {{number(std::string(sort.title)), [&](Layer layer) {
@@ -309,7 +313,8 @@ Section parts_section(const Profile& profile) {
 Section breakdown_section(const Profile& profile, const TextOptions& options) {
   std::vector<TypeRow> rows = profile.types();
   if (options.predicted)
-    std::ranges::stable_sort(rows, std::greater{}, [](const TypeRow& row) { return row.metrics.predicted_time; });
+    std::ranges::stable_sort(rows, std::greater{},
+                             [](const TypeRow& row) { return row.metrics.predicted_time; });
   else if (is_measured(profile))
     std::ranges::stable_sort(rows, std::greater{}, [](const TypeRow& row) { return row.metrics.time; });
   const std::size_t shown = shown_types(rows, options);
@@ -324,7 +329,8 @@ Section breakdown_section(const Profile& profile, const TextOptions& options) {
   const auto style = [&](const TypeRow& row) {
     return cut && &row == &rows.back() ? Style::kQuiet : Style::kPlain;
   };
-  Section section{"Operations", table_of<TypeRow>(type_columns(profile, options.predicted), rows, In::kPeople, style)};
+  Section section{"Operations",
+                  table_of<TypeRow>(type_columns(profile, options.predicted), rows, In::kPeople, style)};
   for (const Advice& advice : profile.advice()) {
     section.remarks.push_back(advice.finding + ":");
     for (const auto suggestion : advice.suggestions)
@@ -342,9 +348,7 @@ Section top_layers_section(const Profile& profile, const TextOptions& options) {
                               fmt::format(" {} layers by {}", all, sort.words);
   std::optional<OpTimes> times;
   if (is_measured(profile) && !options.predicted) times.emplace(profile);
-  return {
-      heading,
-      table_of(top_columns(profile, sort, options, times ? &*times : nullptr, heading), order)};
+  return {heading, table_of(top_columns(profile, sort, options, times ? &*times : nullptr, heading), order)};
 }
 
 }  // namespace opscope

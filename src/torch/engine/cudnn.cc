@@ -1,5 +1,5 @@
-// What cuDNN carries out on a CUDA device that need not be there, where the CPU has other ops for it: recurrent
-// layers and batch norm in training. PyTorch's own conditions decide.
+// What cuDNN carries out on a CUDA device that need not be there, where the CPU has other ops for it:
+// recurrent layers and batch norm in training. PyTorch's own conditions decide.
 #include <algorithm>
 #include <array>
 
@@ -26,9 +26,11 @@ bool takes_cudnn_batch_norm(at::ArrayRef<c10::IValue> arguments) {
   const auto& weight = arguments[1].toTensor();
   if (input.scalar_type() == at::kBFloat16 || weight.scalar_type() == at::kBFloat16) return false;
   if (input.scalar_type() == at::kDouble || input.dim() < 3) return false;
-  const bool training = arguments[5].toBool(), means = is_defined(arguments[3]), variances = is_defined(arguments[4]);
+  const bool training = arguments[5].toBool(), means = is_defined(arguments[3]),
+             variances = is_defined(arguments[4]);
   if (means != variances || (!means && !training)) return false;
-  return input.size(0) <= (training ? kMostTrainingBatch : kMostBatch) && arguments[7].toDouble() >= kLeastEpsilon;
+  return input.size(0) <= (training ? kMostTrainingBatch : kMostBatch) &&
+         arguments[7].toDouble() >= kLeastEpsilon;
 }
 
 bool run_batch_norm(const Call& call) {
@@ -38,10 +40,9 @@ bool run_batch_norm(const Call& call) {
   {
     DepthGuard inside;
     const AutogradLooks no_longer(false);
-    auto [out, mean, variance, reserve] =
-        at::cudnn_batch_norm(arguments[0].toTensor(), arguments[1].toTensor(), optional(arguments[2]),
-                             optional(arguments[3]), optional(arguments[4]), arguments[5].toBool(),
-                             arguments[6].toDouble(), arguments[7].toDouble());
+    auto [out, mean, variance, reserve] = at::cudnn_batch_norm(
+        arguments[0].toTensor(), arguments[1].toTensor(), optional(arguments[2]), optional(arguments[3]),
+        optional(arguments[4]), arguments[5].toBool(), arguments[6].toDouble(), arguments[7].toDouble());
     results = {std::move(out), std::move(mean), std::move(variance), std::move(reserve), 1};
   }
   call.put_back(call.base(), results);
@@ -50,7 +51,8 @@ bool run_batch_norm(const Call& call) {
 
 // cuDNN's numbers for the kinds of layers.
 std::optional<std::int64_t> mode_of(std::string_view name) {
-  constexpr std::array<std::string_view, 4> kNames{"aten::rnn_relu", "aten::rnn_tanh", "aten::lstm", "aten::gru"};
+  constexpr std::array<std::string_view, 4> kNames{"aten::rnn_relu", "aten::rnn_tanh", "aten::lstm",
+                                                   "aten::gru"};
   const auto found = std::ranges::find(kNames, name);
   return found == kNames.end() ? std::nullopt : std::optional<std::int64_t>(found - kNames.begin());
 }

@@ -193,7 +193,9 @@ void run_on_shapes(const Call& call, const Inputs& inputs, c10::DispatchKeySet b
 void run_abstract(const Call& call, const Inputs& inputs, c10::DispatchKeySet below) {
   if (call.info.is(Fact::kValueFree) && run_value_free(call, inputs)) return;
   if (call.info.is(Fact::kLikeOther) && run_like_other(call, inputs)) return;
-  if (call.info.on_cuda && !call.recording.eager && call.recording.device.is_cuda() && call.info.on_cuda(call)) return;
+  if (call.info.on_cuda && !call.recording.eager && call.recording.device.is_cuda() &&
+      call.info.on_cuda(call))
+    return;
   const bool differentiates = autograd_wants(inputs, below);
   if (call.info.known_sizes && !differentiates && has_known_input(call)) return run_on_zeros(call);
   if (differentiates) {

@@ -43,8 +43,8 @@ bool through_autocast(const Call& call, c10::DispatchKeySet below) {
     return true;
   }
   // A recurrent layer is one op there, and what it is given is cast before.
-  if (type == c10::DeviceType::CUDA && call.info.on_cuda && call.info.cost->category == Category::kRecurrent &&
-      !call.recording.eager) {
+  if (type == c10::DeviceType::CUDA && call.info.on_cuda &&
+      call.info.cost->category == Category::kRecurrent && !call.recording.eager) {
     call.map_last(call.info.arguments, [&](const at::Tensor& tensor) {
       return at::autocast::cached_cast(at::autocast::get_autocast_dtype(type), on_device(tensor), type);
     });

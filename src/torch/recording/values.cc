@@ -107,7 +107,8 @@ ValueId Values::add(const at::Tensor& tensor, Id storage, ValueKind kind, std::s
   const auto where = shown_device(tensor);
   // A model that is captured for another device is taken to be there, as after model.to(device).
   const bool moves = !storages_.is_real() && (kind == ValueKind::kParameter || kind == ValueKind::kBuffer);
-  value.device = moves || where == storages_.device || where.is_meta() ? device_name_ : graph_.intern(where.str());
+  value.device =
+      moves || where == storages_.device || where.is_meta() ? device_name_ : graph_.intern(where.str());
   graph_.values.push_back(value);
   return static_cast<ValueId>(graph_.values.size() - 1);
 }

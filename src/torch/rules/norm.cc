@@ -43,8 +43,8 @@ bool native_batch_norm(RuleCall& call) {
   return call.output({channels}, dtype);
 }
 
-// input, weight, bias, running_mean, running_var, training, factor, epsilon; its last result is a reserve that only
-// channels-last layouts have.
+// input, weight, bias, running_mean, running_var, training, factor, epsilon; its last result is a reserve
+// that only channels-last layouts have.
 bool cudnn_batch_norm(RuleCall& call) {
   const at::Tensor *input = call.floats(0), *weight = call.tensor(1);
   if (!input || !weight || input->dim() < 2) return false;

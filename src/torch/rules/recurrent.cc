@@ -96,16 +96,16 @@ bool cell(RuleCall& call) {
   return valid_cell(call, hidden, kGates) && call.output(hidden->sizes(), hidden->scalar_type());
 }
 
-// What cuDNN keeps for the backward pass: so many numbers for each unit, step and layer, and between two layers what
-// goes from one to the next. Found on an H200, cuDNN 9.19.
+// What cuDNN keeps for the backward pass: so many numbers for each unit, step and layer, and between two
+// layers what goes from one to the next. Found on an H200, cuDNN 9.19.
 std::int64_t reserve_bytes(std::int64_t mode, std::int64_t layers, std::int64_t bytes_of_layer) {
   constexpr std::int64_t kKept[] = {2, 2, 6, 7};  // relu, tanh, lstm, gru
   return (kKept[mode] * layers - 1) * bytes_of_layer + 256;
 }
 
-// input, weight, weight_stride0, weight_buf, hx, cx, mode, hidden_size, proj_size, num_layers, batch_first, dropout,
-// train, bidirectional, batch_sizes, dropout_state. The weights lie in one piece of memory, as they do once a module
-// is on the device: none is made.
+// input, weight, weight_stride0, weight_buf, hx, cx, mode, hidden_size, proj_size, num_layers, batch_first,
+// dropout, train, bidirectional, batch_sizes, dropout_state. The weights lie in one piece of memory, as they
+// do once a module is on the device: none is made.
 bool cudnn_rnn(RuleCall& call) {
   const at::Tensor *input = call.floats(0), *hidden = call.tensor(4);
   const std::int64_t mode = call.integer(6);
@@ -123,7 +123,8 @@ bool cudnn_rnn(RuleCall& call) {
     call.output(cell->sizes(), dtype);
   else
     call.push(at::Tensor());
-  const auto bytes = steps * batch * call.integer(7) * directions * static_cast<std::int64_t>(input->element_size());
+  const auto bytes =
+      steps * batch * call.integer(7) * directions * static_cast<std::int64_t>(input->element_size());
   call.output({call.flag(12) ? reserve_bytes(mode, call.integer(9), bytes) : 0}, at::kByte);
   return call.push(at::Tensor());
 }

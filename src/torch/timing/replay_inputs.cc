@@ -262,8 +262,10 @@ class CallMaker {
     if (const auto known = tensors_.find(id); known != tensors_.end()) return known->second;
     const auto& value = graph_.values[id];
     const auto result = pooled_.contains(id) ? from_pool(value) : own(value, position);
-    // Where a weight is one that could be trained, a product of a matrix and a batch runs as one product, not as many.
-    if (value.kind == ValueKind::kParameter && at::isFloatingType(result.scalar_type())) result.set_requires_grad(true);
+    // Where a weight is one that could be trained, a product of a matrix and a batch runs as one product, not
+    // as many.
+    if (value.kind == ValueKind::kParameter && at::isFloatingType(result.scalar_type()))
+      result.set_requires_grad(true);
     tensors_.emplace(id, result);
     return result;
   }
