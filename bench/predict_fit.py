@@ -1,19 +1,16 @@
 """data/calibrations/h200.toml, fitted again on what was measured: where the features of ops or the fit have changed.
 
-    python bench/predict_fit.py calls                                 # rates, neighbours, trees: from the calls in the file
-    python bench/predict_fit.py host --from build/predict_graphs      # the host, from eager runs of published models
+    python bench/predict_fit.py
+
+Rates, neighbours and trees come from the calls that are in the file; what is known of the device, its host and whole runs stays.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import sys
 from pathlib import Path
-from typing import Any
-
-import numpy as np
 
 FILE = Path(__file__).parent.parent / "data" / "calibrations" / "h200.toml"
 TENSOR = re.compile(r"(?:weight )?\w+\[([\d,]*)\](?: strides \[([\d,]*)\])?")
@@ -59,7 +56,6 @@ def fit_calls() -> None:
 
 def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["calls"])
     parser.parse_args(arguments)
     fit_calls()
 

@@ -25,13 +25,13 @@ def shown() -> Iterator[Undo]:
     on_known_device = layers._check_arg_device
 
     def is_enabled() -> bool:
-        return enabled() and (not native.capturing() or _runs_three_ops(sys._getframe(1)))
+        return bool(enabled() and (not native.capturing() or _runs_three_ops(sys._getframe(1))))
 
     def attend(*args: Any) -> Any:
         return (_three_ops if native.capturing() else fast)(*args)
 
     def is_on_device(tensor: Any) -> bool:
-        return native.capturing() or on_known_device(tensor)  # weights may be on the meta device
+        return bool(native.capturing() or on_known_device(tensor))  # weights may be on the meta device
 
     yield replaced(layers, "_check_arg_device", is_on_device)
     yield replaced(paths, "get_fastpath_enabled", is_enabled)
@@ -46,11 +46,13 @@ def _runs_three_ops(frame: Any) -> bool:
     module, query = seen["self"], seen["query"]
     if seen["need_weights"] or seen["attn_mask"] is not None or seen["key_padding_mask"] is not None:
         return False
-    return query.device.type == "cuda" and query.dtype in _FUSED and module.head_dim % _ALIGNMENT == 0
+    return bool(query.device.type == "cuda" and query.dtype in _FUSED and module.head_dim % _ALIGNMENT == 0)
 
 
-def _three_ops(query: Any, _key: Any, _value: Any, width: int, heads: int, weight: Any, bias: Any, out_weight: Any, out_bias: Any, *_: Any) -> Any:
+def _three_ops(query: Any, _key: Any, _value: Any, width: int, heads: int, *rest: Any) -> Any:
+    weight, bias, out_weight, out_bias = rest[:4]
     batch = query.size(0)
-    parts = (part.view(batch, -1, heads, width // heads).transpose(1, 2) for part in F.linear(query, weight, bias).chunk(3, -1))
-    attended = F.scaled_dot_product_attention(*parts).transpose(1, 2).reshape(batch, -1, width)
+    products = F.linear(query, weight, bias).chunk(3, -1)
+    q, k, v = (part.view(batch, -1, heads, width // heads).transpose(1, 2) for part in products)
+    attended = F.scaled_dot_product_attention(q, k, v).transpose(1, 2).reshape(batch, -1, width)
     return F.linear(attended, out_weight, out_bias), None

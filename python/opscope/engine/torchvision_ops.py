@@ -146,7 +146,7 @@ class _ExtensionLoader(importlib.abc.Loader):
 # --- during a capture ----------------------------------------------------------------------------------------
 
 
-def answers() -> Iterator[Callable[[], None]]:
+def answers() -> Iterator[threads.Undo]:
     """Sets, for the time of a capture, what torchvision asks or works out from data; yields what undoes each."""
     extension = sys.modules.get("torchvision.extension")
     if extension is not None and not extension._has_ops():
@@ -164,7 +164,7 @@ def answers() -> Iterator[Callable[[], None]]:
 
 def replace_method(
     owner: Any, name: str, ours: Callable[..., Any], by_name: Any
-) -> tuple[Callable[..., Any], Callable[[], None]]:
+) -> tuple[Callable[..., Any], threads.Undo]:
     """Has a class's method do what `ours` does; the method as it was, and what undoes it. A plain function gets the code
     of `by_name`, which finds `ours` whatever its globals are: a class whose attribute is set has Python forget what it
     has looked up on it, and that takes as long as to capture ten ops."""
@@ -187,7 +187,7 @@ _images = _Images()
 _plain_forward: Any = None  # of RoIHeads
 
 
-def _with_image_shapes(heads: type) -> Callable[[], None]:
+def _with_image_shapes(heads: type) -> threads.Undo:
     global _plain_forward
     _plain_forward, undo = replace_method(heads, "forward", _forward, _forward_by_name)
     return undo

@@ -37,10 +37,10 @@ class RateFit {
 
   FamilyRates run() {
     start();
-    const FamilyRates with_steps = searched(rates_);
+    FamilyRates with_steps = searched(rates_);
     if (!(with_steps.step_rate > 0)) return with_steps;
     rates_.step_rate = 0;
-    const FamilyRates without = searched(rates_);
+    FamilyRates without = searched(rates_);
     return loss(with_steps) < kWorthAStep * loss(without) ? with_steps : without;
   }
 
@@ -48,16 +48,18 @@ class RateFit {
   static constexpr std::array kConstants{&FamilyRates::flop_rate, &FamilyRates::byte_rate,
                                          &FamilyRates::step_rate, &FamilyRates::seconds};
 
+  static constexpr int kRounds = 33;  // the last steps are of 0.6 %
+
   FamilyRates searched(FamilyRates rates) const {
     double best = loss(rates);
-    for (double step = 1.0; step > 0.004; step *= 0.6)
-      for (int round = 0; round < 3; ++round)
-        for (double FamilyRates::*constant : kConstants)
-          for (const double factor : {std::exp(step), std::exp(-step)}) {
-            FamilyRates other = rates;
-            other.*constant *= factor;
-            if (const double now = loss(other); now < best) best = now, rates = other;
-          }
+    double step = 1;
+    for (int round = 0; round < kRounds; ++round, step *= round % 3 == 0 ? 0.6 : 1)
+      for (double FamilyRates::*constant : kConstants)
+        for (const double factor : {std::exp(step), std::exp(-step)}) {
+          FamilyRates other = rates;
+          other.*constant *= factor;
+          if (const double now = loss(other); now < best) best = now, rates = other;
+        }
     return rates;
   }
 

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "report/hardware/hardware.h"
 #include "report/memory/report.h"
+#include "report/predict/predict.h"
 #include "report/profile/sections.h"
 #include "report/times/times.h"
 
