@@ -94,9 +94,9 @@ struct IcicleSlice {
   std::uint32_t repeat = 1;      // equal blocks, those of its parents included
   bool is_module = true;
   bool is_outside = false;  // what passes in a module while no op runs
-  Count value{};     // of all blocks together; picoseconds of time
-  double begin = 0;  // of the whole, 0..1
-  double share = 0;  // of the whole
+  Count value{};            // of all blocks together; picoseconds of time
+  double begin = 0;         // of the whole, 0..1
+  double share = 0;         // of the whole
 };
 
 struct IciclePlot {

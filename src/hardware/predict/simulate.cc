@@ -117,7 +117,8 @@ class Simulation {
     Id first = kNone;
     for (const auto tensors : {call_.inputs, call_.outputs})
       for (const TensorView& tensor : tensors) {
-        add(static_cast<std::uint64_t>(tensor.dtype) + (tensor.is_weight() ? 64u : 0u) + (tensor.repeated ? 128u : 0u));
+        add(static_cast<std::uint64_t>(tensor.dtype) + (tensor.is_weight() ? 64u : 0u) +
+            (tensor.repeated ? 128u : 0u));
         add(graph_.values[tensor.value].device);
         if (first == kNone) first = tensor.storage;
         add(tensor.storage == first);
