@@ -3,17 +3,12 @@
 // read whole by a grouped product, row by row by a gather, part by part in a loop, or all at once.
 #include "cost/experts/experts.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <functional>
 #include <map>
 #include <set>
 #include <unordered_map>
 
-#include "base/text.h"
 #include "ops/op_call.h"
 
 namespace opscope {
@@ -29,11 +24,6 @@ constexpr std::array<std::string_view, 3> kGroupedProducts{"aten::_grouped_mm", 
 constexpr std::array<std::string_view, 2> kGathers{"aten::index", "aten::index_select"};
 constexpr std::array<std::string_view, 5> kCopies{"aten::to", "aten::_to_copy", "aten::type_as",
                                                   "aten::contiguous", "aten::clone"};
-
-Count part_of(Count whole, double share) {
-  if (share >= 1 || whole.saturated()) return whole;
-  return Count{static_cast<std::uint64_t>(std::llround(static_cast<double>(whole) * share))};
-}
 
 }  // namespace
 
@@ -253,7 +243,7 @@ class Experts::Finder {
     layers_[layer].storages.insert(graph_.values[owner->value].storage);
     uses_.push_back({.op = op,
                      .choice = choice_of(layers_[layer], rows),
-                     .bytes = bytes_of(from->dtype, call_.outputs[0].numel),
+                     .bytes = from->bytes_of_part(call_.outputs[0].numel),
                      .over = rows,
                      .is_weight = from->is_weight()});
   }
@@ -430,72 +420,5 @@ class Experts::Finder {
 };
 
 Experts::Experts(const Graph& graph, const Routing& routing) : routing_(routing) { Finder(graph).run(*this); }
-
-double Experts::Use::share(const Routing& routing) const {
-  return over ? std::min(1.0, choice.reached(routing) / static_cast<double>(over)) : 0;
-}
-
-const Experts::Use* Experts::find(OpId op) const {
-  const auto found = std::ranges::lower_bound(uses_, op, {}, &Use::op);
-  return found != uses_.end() && found->op == op ? &*found : nullptr;
-}
-
-void Experts::apply(OpId op, Traffic& traffic, Confidence& confidence) const {
-  const Use* use = find(op);
-  if (use == nullptr) return;
-  Count& from = use->is_weight ? traffic.weight_bytes : traffic.input_bytes;
-  const Count idle = use->bytes - part_of(use->bytes, use->share(routing_));
-  from = from - std::min(from, idle);
-  if (!use->over || use->choice.is_certain()) return;
-  const bool is_bound = routing_.way == Routing::Way::kWorst;
-  confidence = std::max(confidence, is_bound ? Confidence::kUpperBound : Confidence::kEstimated);
-}
-
-std::string Experts::explain(OpId op) const {
-  const Use* use = find(op);
-  if (use == nullptr) return "";
-  if (!use->over) return "experts: no row is sent to this one, and its weights are not read";
-  const Choice& choice = use->choice;
-  const double reached = choice.reached(routing_);
-  const std::string tokens = format_exact(choice.tokens) + (choice.tokens == Count{1} ? " token" : " tokens");
-  std::string text = fmt::format("experts: {} of {} for each of {}", format_exact(choice.chosen),
-                                 format_exact(choice.experts), tokens);
-  if (choice.is_certain()) return text + fmt::format(", so {} are read", format_exact(choice.most()));
-  const std::string range =
-      fmt::format("{} to {} possible", format_exact(choice.least()), format_exact(choice.most()));
-  if (routing_.way == Routing::Way::kBalanced)
-    text +=
-        fmt::format("; balanced, E*(1 - (1 - k/E)^T) = {0}*(1 - (1 - {1}/{0})^{2}) = {3:.4g} are read ({4})",
-                    format_exact(choice.experts), format_exact(choice.chosen), format_exact(choice.tokens),
-                    reached, range);
-  else
-    text +=
-        fmt::format("; {:.4g} are read, as routing {} says ({})", reached, opscope::text(routing_), range);
-  return text;
-}
-
-std::vector<ExpertKind> ExpertFacts::kinds() const {
-  std::vector<ExpertKind> kinds;
-  for (const ExpertLayer& layer : layers) {
-    const auto same = std::ranges::find_if(kinds, [&](const ExpertKind& kind) {
-      return kind.choice == layer.choice && kind.is_dense == layer.is_dense;
-    });
-    if (same != kinds.end())
-      ++same->layers;
-    else
-      kinds.push_back({1, layer.choice, layer.is_dense});
-  }
-  std::ranges::stable_sort(kinds, std::greater{}, &ExpertKind::layers);
-  return kinds;
-}
-
-Count ExpertFacts::bytes_read(Count tokens, const Routing& routing) const {
-  Count read{};
-  for (const ExpertLayer& layer : layers) {
-    const Choice choice{layer.choice.experts, std::max(layer.choice.chosen, Count{1}), tokens};
-    read += part_of(layer.bytes, choice.reached(routing) / static_cast<double>(choice.experts));
-  }
-  return read;
-}
 
 }  // namespace opscope
