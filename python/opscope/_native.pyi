@@ -83,7 +83,7 @@ class Graph:
         hardware: str = "",
         float32: str = "torch",
         routing: str = "balanced",
-        mode: str = "eager",
+        mode: str = "",
         host: str = "",
     ) -> Profile: ...
     def set_info(self, model: str, source: str, torch: str, seconds: float) -> None: ...
@@ -203,6 +203,8 @@ def compare(
     hardware: str = "",
     float32: str = "torch",
     routing: str = "balanced",
+    mode: str = "",
+    host: str = "",
 ) -> Comparison: ...
 
 class ProfilerGraph:
@@ -287,7 +289,12 @@ def diff(
     new: tuple[str, Graph | None, str],
     *,
     convention: str = "opscope",
+    ridge: float | None = None,
     hardware: str = "",
+    float32: str = "torch",
+    routing: str = "balanced",
+    mode: str = "",
+    host: str = "",
 ) -> Diff: ...
 
 class Check:
@@ -305,7 +312,12 @@ def check(
     max_increase: str = "",
     allow_unknown: bool = False,
     convention: str = "opscope",
+    ridge: float | None = None,
     hardware: str = "",
+    float32: str = "torch",
+    routing: str = "balanced",
+    mode: str = "",
+    host: str = "",
 ) -> Check: ...
 
 class Reconciliation:
@@ -339,6 +351,8 @@ def sweep(
     hardware: str = "",
     float32: str = "torch",
     routing: str = "balanced",
+    mode: str = "",
+    host: str = "",
 ) -> Sweep: ...
 
 class Fit:
@@ -352,9 +366,15 @@ def fit(
     reserve: str,
     step: int | None,
     capture: Callable[[dict[str, Any]], Any],
+    max_time: str,
     *,
     convention: str = "opscope",
+    ridge: float | None = None,
     hardware: str = "",
+    float32: str = "torch",
+    routing: str = "balanced",
+    mode: str = "",
+    host: str = "",
 ) -> Fit: ...
 
 class Llm:
@@ -372,8 +392,12 @@ def llm(
     reserve: str = "",
     plot: bool = False,
     convention: str = "opscope",
+    ridge: float | None = None,
     hardware: str = "",
     float32: str = "torch",
+    routing: str = "balanced",
+    mode: str = "",
+    host: str = "",
 ) -> Llm: ...
 
 class CaptureRequest:

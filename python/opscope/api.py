@@ -22,6 +22,7 @@ from opscope.inputs import Inputs, as_device, as_dtype, as_inputs, cast_inputs
 from opscope.inputs.config import positions_of
 from opscope.inputs.plan import InputPlan, plan_inputs
 from opscope.options import Options, takes_options
+from opscope.questions.costs import cost_settings
 from opscope.results.profile import Profile, Row, counted
 from opscope.sources import Source, find_source, known_models, matches
 from opscope.sources.hf_known import config_file
@@ -60,11 +61,10 @@ class Graph:
         PyTorch does (convolutions in TF32), 'tf32' or 'ieee'. `routing` says how many experts of a layer the tokens of a
         mixture of experts reach, so whose weights are read: 'balanced', the expected number, 'worst', or a number.
         """
-        settings: dict[str, Any] = {"ridge": ridge, "float32": float32, "mode": mode}
-        settings |= {name: None if given is None else str(given) for name, given in (("routing", routing), ("host", host))}
-        settings["hardware"] = None if hardware is None else os.fspath(hardware)
-        given = {name: value for name, value in settings.items() if value is not None}
-        return Profile(self._graph.profile(convention=convention, partition=partition, fast_memory=fast_memory, **given))
+        given = cost_settings(
+            convention=convention, ridge=ridge, hardware=hardware, float32=float32, routing=routing, mode=mode, host=host
+        )
+        return Profile(self._graph.profile(partition=partition, fast_memory=fast_memory, **given))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes a file that `opscope profile FILE` reads without Python; the whole of it or nothing."""
@@ -186,9 +186,15 @@ def predict(
     those of `profile`: `training=True`, `batch=32`, `dtype="bfloat16"`.
     """
     name = os.fspath(hardware)
-    if not options.get("device") and native.is_gpu(name):
+    if not options.get("device") and not _is_graph_file(model) and native.is_gpu(name):
         options["device"] = "cuda"
     return profile(model, inputs, hardware=name, mode=mode, host=host, float32=float32, routing=routing, **options)
+
+
+def _is_graph_file(model: Any) -> bool:
+    """A graph in a file, which is not captured anew."""
+    path = os.fspath(model) if isinstance(model, (str, os.PathLike)) else ""
+    return bool(path) and hasattr(native, "file_kind") and native.file_kind(path) in ("capture", "pt2", "onnx")
 
 
 def devices() -> list[Row]:

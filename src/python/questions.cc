@@ -213,7 +213,7 @@ std::shared_ptr<SweepAnswer> sweep_model(const CaptureRequest& model, const std:
   SweepRequest request{.model = model, .axes = {}, .voice = Voice::kArguments};
   request.model.model = spec;
   for (const auto& [name, text, is_dim] : axes) request.axes.push_back({name, text, is_dim});
-  request.profile = profile_options(costs);
+  request.devices = options_by_device(costs);
   request.polynomial = polynomial, request.metric = metric, request.memory = memory;
   PythonPoints points(request.model, capture);
   return std::make_shared<SweepAnswer>(sweep(request, points));
@@ -221,8 +221,9 @@ std::shared_ptr<SweepAnswer> sweep_model(const CaptureRequest& model, const std:
 
 FitAnswer fit_model(const CaptureRequest& model, const std::string& spec, const std::string& variable,
                     const std::string& memory, const std::string& reserve, std::optional<std::int64_t> step,
-                    const py::object& capture, const py::kwargs& costs) {
-  FitRequest request{.model = model, .variable = variable, .memory = memory, .reserve = reserve};
+                    const py::object& capture, const std::string& max_time, const py::kwargs& costs) {
+  FitRequest request{
+      .model = model, .variable = variable, .memory = memory, .max_time = max_time, .reserve = reserve};
   request.model.model = spec, request.step = step, request.voice = Voice::kArguments;
   request.profile = profile_options(costs);
   PythonPoints points(request.model, capture);
@@ -237,7 +238,9 @@ std::shared_ptr<LlmAnswer> llm_of(const CaptureRequest& model, const std::string
       .model = model, .prompt = prompt, .generate = generate, .batches = batches, .reserve = reserve};
   request.model.model = spec, request.plot = plot, request.voice = Voice::kArguments;
   if (costs.contains("routing")) request.routing = py::cast<std::string>(costs["routing"]);
-  if (costs.contains("hardware")) request.devices = options_by_device(costs);
+  const std::vector<ProfileOptions> devices = options_by_device(costs);
+  if (costs.contains("hardware")) request.devices = devices;
+  request.mode_is_given = costs.contains("mode");
   PythonPoints points(request.model, capture);
   return std::make_shared<LlmAnswer>(ask_llm(request, points));
 }

@@ -31,6 +31,12 @@ void expect_equal(const SweepFigures& a, const SweepFigures& b) {
   EXPECT_EQ(a.attention_flops, b.attention_flops);
   EXPECT_EQ(a.linear_flops, b.linear_flops);
   EXPECT_EQ(a.compute_bound_flops, b.compute_bound_flops);
+  EXPECT_EQ(a.totals.predicted_time, b.totals.predicted_time);
+  ASSERT_EQ(a.times.size(), b.times.size());
+  for (std::size_t i = 0; i < a.times.size(); ++i) {
+    EXPECT_EQ(a.times[i].metrics.predicted_time, b.times[i].metrics.predicted_time);
+    EXPECT_EQ(a.times[i].metrics.predicted_variance, b.times[i].metrics.predicted_variance);
+  }
 }
 
 TEST(Sweep, a_point_is_what_a_profile_says) {
@@ -47,11 +53,19 @@ TEST(Sweep, a_point_is_what_a_profile_says) {
   EXPECT_EQ(figures.at_peak, profile.memory().at_peak);
   EXPECT_EQ(figures.compute_bound_flops, profile.bottlenecks().compute_bound.flops);
   EXPECT_DOUBLE_EQ(figures.ridge, profile.roofline.ridge);
+  ProfileOptions other = options;
+  other.hardware = load_device("h200", "test");
+  const auto times = times_of(graph, options, std::span(&other, 1));
+  ASSERT_EQ(times.size(), 2u);
+  EXPECT_EQ(times[0].metrics.predicted_time, profile.totals.predicted_time);
+  EXPECT_EQ(times[1].metrics.predicted_time, make_profile(graph, other).totals.predicted_time);
 }
 
 TEST(Sweep, polynomials_equal_captures) {
   SweepOptions options;
   options.profile.hardware = load_device("l4", "test");
+  options.others.resize(1);
+  options.others[0].hardware = load_device("h200", "test");
   const std::vector<SweepAxis> axes{numeric_axis("batch", from_to(1, 12)),
                                     numeric_axis("seq_len", from_to(1, 40))};
   Captures few{test::tiny_transformer()}, all{test::tiny_transformer()};

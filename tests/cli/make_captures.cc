@@ -9,10 +9,31 @@
 #include "base/files.h"
 #include "graph/graph.h"
 #include "graph/measured_graph.h"
+#include "hardware/predict/calibration.h"
 #include "report/core/document.h"
 #include "report/times/times.h"
 
 namespace {
+
+// Of a GPU with round numbers: what is predicted of it can be worked out by hand.
+std::string lab_calibration() {
+  std::string text = "calibration = \"" + std::to_string(opscope::kCalibrationVersion) + "\"\n" +
+                     "device = \"lab\"\ndevice_name = \"Lab GPU\"\nkind = \"gpu\"\nmade = \"measured\"\n"
+                     "[facts]\ndate = \"2026-01-02\"\ntorch = \"2.13.0\"\n"
+                     "[host]\nop = \"2 us\"\nmodule_call = \"1 us\"\ndispatch = \"8 us\"\nview = \"1 us\"\n"
+                     "backward_op = \"10 us\"\nlaunch = \"5 us\"\nsynchronise = \"10 us\"\n"
+                     "[runs]\ncount = 10\nspread = \"0.05\"\nerror_median = \"0.03\"\nerror_p90 = \"0.1\"\n";
+  for (const char* family : {"conv", "matmul"})
+    text +=
+        std::string("[families.") + family +
+        ".float32]\nflop_rate = \"10 TFLOP/s\"\nbyte_rate = \"1 TB/s\"\n" +
+        "seconds = \"4 us\"\nspread = \"0.1\"\nerror_median = \"0.05\"\nerror_p90 = \"0.2\"\npoints = 100\n";
+  for (const char* family : {"norm", "pool", "pointwise", "copy", "reduction"})
+    text +=
+        std::string("[families.") + family + ".float32]\nflop_rate = \"0\"\nbyte_rate = \"1 TB/s\"\n" +
+        "seconds = \"2 us\"\nspread = \"0.1\"\nerror_median = \"0.05\"\nerror_p90 = \"0.2\"\npoints = 100\n";
+  return text + "\n[measured]\nops = []\n";
+}
 
 // A net before and after an edit: blocks wider and one more, an activation of another class, the stem
 // renamed.
@@ -62,6 +83,7 @@ int main(int argc, char** argv) {
   write_file(folder + "broken.json", write_json(newer).substr(0, 2000));
   write_file(folder + "profile.json", to_json(make_profile(newer, {})));
   write_file(folder + "text.json", "these are not the captures you are looking for\n");
+  write_file(folder + "lab.toml", lab_calibration());
   const std::string device =
       "id = \"mine\"\nname = \"My GPU\"\nkind = \"gpu\"\n[peaks.vector]\n"
       "float32 = { value = \"8 TFLOP/s\", source = \"page: FP32\" }\n[launch]\noverhead = { value = \"3 us\" "

@@ -117,6 +117,8 @@ class Sweep(Swept):
             ("tiny", "--image-size", "2x3x4"): ("a height and a width",),
             ("tiny", "--batch", "1:5000", "--seq-len", "1:5000"): ("more than 1,000,000 points",),
             ("tiny", "--batch", "1,2", "--polynomial", "--every-point"): ("exclude each other",),
+            ("tiny", "--batch", "1,2", "--metric", "predicted"): ("a predicted time is of a device", "--hardware h200"),
+            ("tiny", "--batch", "1,2", "--mode", "graph"): ("none is named", "--mode"),
             ("cnn_dynamic.onnx", "--batch", "1,2"): ("an exported model has its shapes in the file", "--dim"),
         }.items():
             with self.subTest(arguments):
@@ -125,7 +127,66 @@ class Sweep(Swept):
         self.assert_failed(self.run_program("sweep", "tiny", "--batch", "1:8", FAKE_MODE="crash"), "signal 11", "out of everything")
 
 
+    def test_predicted_times_by_polynomials_equal_captures(self):
+        dims = ("cnn_dynamic.onnx", "--dim", "batch=1:60", "--hardware", self.captures / "lab.toml", "--mode", "graph")
+        fitted, captured = self.rows(*dims, "--polynomial"), self.rows(*dims, "--every-point")
+        self.assertGreater(sum(row["state"] == "fitted" for row in fitted), 40)
+        for left, right in zip(fitted, captured, strict=True):
+            self.assertEqual({**left, "state": ""}, {**right, "state": ""})
+            self.assertLess(float(left["predicted_p10_seconds"]), float(left["predicted_seconds"]))
+            self.assertGreater(float(left["predicted_p90_seconds"]), float(left["predicted_seconds"]))
+        self.assertGreater(float(fitted[-1]["predicted_seconds"]), float(fitted[0]["predicted_seconds"]))
+
+    def test_several_devices(self):
+        lab, mine = self.captures / "lab.toml", self.captures / "my_gpu.toml"
+        arguments = ("sweep", "cnn_dynamic.onnx", "--dim", "batch=1:4096:x4", "--hardware", f"{lab},{mine}")
+        code, text, _ = self.run_program(*arguments)
+        self.assertEqual(code, 0)
+        self.assertIn("Predicted, lab", text)
+        self.assertIn("Predicted, mine", text)
+        report = json.loads(self.run_program(*arguments, "--format", "json")[1])
+        self.assertEqual((report["hardware"], report["other_hardware"], report["mode"]), ("lab", ["mine"], "eager"))
+        for point in report["points"]:
+            self.assertGreater(point["predicted_seconds"], 0)
+            self.assertGreater(point["mine.predicted_p90_seconds"], point["mine.predicted_seconds"])
+        self.assertIn("device", {turn["kind"] for turn in report["turning_points"]})
+        self.assertIn("host", {turn["kind"] for turn in report["turning_points"]})
+        picture = self.work / "times.svg"
+        self.assertEqual(self.run_program(*arguments, "--metric", "predicted", "-o", picture)[0], 0)
+        self.assertIn("mine", picture.read_text())
+
+
 class Fit(Swept):
+    def test_a_predicted_time(self):
+        fit = ("fit", "cnn_dynamic.onnx", "--variable", "batch", "--hardware", self.captures / "lab.toml", "--mode", "graph")
+        code, out, _ = self.run_program(*fit, "--max-time", "1ms", "--format", "json")
+        self.assertEqual(code, 0)
+        report = json.loads(out)
+        self.assertEqual((report["limited_by"], report["memory_bytes"], report["max_time_seconds"]), ("time", None, 0.001))
+        self.assertEqual((report["hardware"], report["mode"]), ("lab", "graph"))
+        self.assertLessEqual(report["best"]["predicted_seconds"], 1e-3)
+        self.assertGreater(report["next"]["predicted_seconds"], 1e-3)
+        self.assertLess(report["best"]["predicted_p10_seconds"], report["best"]["predicted_seconds"])
+        text = " ".join(self.run_program(*fit, "--max-time", "1ms")[1].split())
+        self.assertIn(f"Batch {report['largest']:,} is the largest that is predicted to take at most 1.00 ms", text)
+        both = json.loads(self.run_program(*fit, "--max-time", "1ms", "--memory", "1GiB", "--format", "json")[1])
+        self.assertEqual((both["limited_by"], both["largest"]), ("time", report["largest"]))
+        self.assertEqual(both["second_limit"]["kind"], "memory")
+        self.assertGreater(both["second_limit"]["at"], both["largest"])
+        less = json.loads(self.run_program(*fit, "--max-time", "1ms", "--memory", "1MiB", "--format", "json")[1])
+        self.assertEqual((less["limited_by"], less["second_limit"]["kind"]), ("memory", "time"))
+        self.assertLess(less["largest"], report["largest"])
+        code, out, _ = self.run_program(*fit, "--max-time", "1ns")
+        self.assertEqual(code, 1)
+        self.assertIn("Not even batch 1 is predicted to take at most 1 ns", out)
+
+    def test_wrong_times(self):
+        fit = ("fit", "tiny", "--memory", "1GiB")
+        self.assert_failed(self.run_program(*fit, "--max-time", "20ms"), "a predicted time is of a device", "--hardware h200")
+        self.assert_failed(self.run_program(*fit, "--hardware", "h200", "--max-time", "abc"), "'abc'", "--max-time", "5ms")
+        self.assert_failed(self.run_program(*fit, "--hardware", "h200", "--max-time", "0"), "must be above 0", "20ms")
+        self.assert_failed(self.run_program(*fit, "--mode", "graph"), "none is named", "--mode")
+
     def test_a_dimension_of_a_file(self):
         code, out, _ = self.run_program("fit", "cnn_dynamic.onnx", "--variable", "batch", "--memory", "1MiB", "--format", "json")
         self.assertEqual(code, 0)

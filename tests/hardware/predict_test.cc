@@ -220,6 +220,71 @@ TEST(PredictedRun, IsTheSumOfItsOps) {
   }
 }
 
+// 1,000 x 1,000 x 1,000 products at 10 TFLOP/s, 4 MB read twice and written once at 1 TB/s, 3 us each.
+TEST(PredictedRun, IsWhatItsConstantsSay) {
+  const std::string text = "calibration = \"" + std::to_string(kCalibrationVersion) + R"("
+device = "lab"
+kind = "gpu"
+made = "measured"
+[host]
+op = "2 us"
+dispatch = "8 us"
+launch = "5 us"
+[families.matmul.float32]
+flop_rate = "10 TFLOP/s"
+byte_rate = "1 TB/s"
+seconds = "3 us"
+spread = "0.1"
+error_median = "0"
+error_p90 = "0"
+points = 10
+[families.pointwise.float32]
+flop_rate = "0"
+byte_rate = "1 TB/s"
+seconds = "3 us"
+spread = "0.1"
+error_median = "0"
+error_p90 = "0"
+points = 10
+
+[measured]
+ops = []
+)";
+  const auto calibration = std::make_shared<const Calibration>(read_calibration(text, "lab.toml"));
+  const std::vector<std::string> calls{
+      "aten::mm(self: float32[1000,1000], mat2: float32[1000,1000]) on cuda -> float32[1000,1000]",
+      "aten::relu(self: float32[1000,1000]) on cuda -> float32[1000,1000]"};
+  const Graph graph = graph_of_calls(calls);
+  ProfileOptions options;
+  options.hardware = device_of(*calibration), options.calibration = calibration,
+  options.mode = RunMode::kGraph;
+  const Profile device_alone = make_profile(graph, options);
+  EXPECT_EQ(device_alone.costs[0].predicted_time, Count{203'000'000});  // picoseconds: 2e9 / 10e12 s and 3 us
+  EXPECT_EQ(device_alone.costs[1].predicted_time, Count{11'000'000});   // 8e6 / 1e12 s and 3 us
+  EXPECT_EQ(device_alone.totals.predicted_time, Count{214'000'000});
+  EXPECT_NEAR(device_alone.totals.predicted_spread(), std::hypot(20.3e-6, 1.1e-6), 1e-8);
+  // The host calls the first at 10 us, and the device starts 5 us later; the second is called in the
+  // meantime.
+  options.mode = RunMode::kEager;
+  const Profile eager = make_profile(graph, options);
+  EXPECT_EQ(eager.totals.predicted_time, Count{229'000'000});
+  EXPECT_EQ(eager.totals.predicted_wait, Count{15'000'000});
+  options.host_speed = 2;
+  EXPECT_EQ(make_profile(graph, options).totals.predicted_time, Count{224'000'000});
+}
+
+TEST(PredictedRun, HasAHostWhereTheDevicesOwnIsNotKnown) {
+  const Graph graph = test::ResNet18::make(1);
+  const Profile l4 = make_profile(graph, on("l4", RunMode::kEager));
+  EXPECT_TRUE(l4.predicted.predictor->host_is_borrowed());
+  EXPECT_GT(l4.predicted.host_seconds, 0);
+  EXPECT_FALSE(make_profile(graph, on("h200", RunMode::kEager)).predicted.predictor->host_is_borrowed());
+  bool said = false;
+  for (const std::string& note : prediction_notes(l4.predicted))
+    said |= note.find("of h200: --host") != note.npos;
+  EXPECT_TRUE(said);
+}
+
 TEST(PredictedRun, WaitsForTheHostWhereOpsAreSmall) {
   const Graph small = test::ResNet18::make(1), large = test::ResNet18::make(256);
   const Profile waits = make_profile(small, on("h200", RunMode::kEager));

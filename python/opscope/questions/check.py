@@ -8,6 +8,7 @@ from typing import Any
 
 from opscope._load import native
 from opscope.options import takes_options
+from opscope.questions.costs import cost_settings
 from opscope.questions.diff import handed_over
 from opscope.results.profile import Row
 from opscope.results.report import Report
@@ -56,6 +57,10 @@ def check(
     allow_unknown: bool = False,
     convention: str = "opscope",
     hardware: str | os.PathLike[str] | None = None,
+    float32: str | None = None,
+    routing: str | int | None = None,
+    mode: str | None = None,
+    host: str | float | None = None,
     **options: Any,
 ) -> Check:
     """Checks a model against a budget: which limits are exceeded, by how much, and by which modules.
@@ -64,7 +69,8 @@ def check(
     a TOML file with limits of the whole model, of modules and of op types. `against` is an earlier version (a model, a
     Graph, a Profile, or the path of a saved one) and `max_increase` what may be added to it: "2%", or {"flops": "2%",
     "params": 0}; nothing, where it is left out. Ops of unknown cost leave a limit of FLOPs open, which is not kept unless
-    `allow_unknown`. The other options are those of `profile`.
+    `allow_unknown`. A limit of `predicted_seconds` needs a `hardware`, and is of the `mode` and `host` of
+    `opscope.predict`. The other options are those of `profile`.
     """
     asked = handed_over(model, inputs, options)
     base = None if against is None else handed_over(against, inputs, options)
@@ -77,8 +83,9 @@ def check(
             min=_written_out(min),
             max_increase=_written_out(max_increase),
             allow_unknown=allow_unknown,
-            convention=convention,
-            hardware="" if hardware is None else os.fspath(hardware),
+            **cost_settings(
+                convention=convention, hardware=hardware, float32=float32, routing=routing, mode=mode, host=host
+            ),
         )
     )
 

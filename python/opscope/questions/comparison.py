@@ -8,6 +8,7 @@ from typing import Any
 from opscope._load import native
 from opscope.errors import error
 from opscope.options import takes_options
+from opscope.questions.costs import cost_settings
 from opscope.questions.diff import handed_over
 from opscope.results.profile import Row
 from opscope.results.report import Report
@@ -76,8 +77,10 @@ def compare(
     convention: str = "opscope",
     ridge: float | None = None,
     hardware: str | os.PathLike[str] | None = None,
-    float32: str = "torch",
-    routing: str | int = "balanced",
+    float32: str | None = None,
+    routing: str | int | None = None,
+    mode: str | None = None,
+    host: str | float | None = None,
     **options: Any,
 ) -> Comparison:
     """Models side by side: costs, the best model for each metric, and what the differences mean.
@@ -85,7 +88,8 @@ def compare(
     Each of `models` is whatever `profile` takes, a Graph, a Profile, or the path of a profile saved as JSON. `inputs` and
     the options (`batch`, `seq_len`, `dtype`, `training`, ...) hold for all that are captured here; graphs and profiles are
     as they are. `names` calls them something else than their own names. `hardware` is a device or several ('h100,l4'),
-    for the least time that each model can take there. `routing` is for mixtures of experts: see `Graph.profile`.
+    for the time that each model is predicted to take there, in the `mode` and with the `host` of `opscope.predict`.
+    `routing` is for mixtures of experts: see `Graph.profile`.
     With `by` 'type' or 'module', `metric` is shown part by part.
     """
     if len(models) < 2:
@@ -94,8 +98,8 @@ def compare(
         raise error(f"{len(names)} names for {len(models)} models", "names", "give one a model")
     given = [str(name) for name in names] or [""] * len(models)
     handed = [handed_over(model, inputs, options) for model in models]
-    device = "" if hardware is None else os.fspath(hardware)
-    settings: dict[str, Any] = {"convention": convention, "ridge": ridge, "hardware": device, "float32": float32}
-    settings["routing"] = str(routing)
+    settings = cost_settings(
+        convention=convention, ridge=ridge, hardware=hardware, float32=float32, routing=routing, mode=mode, host=host
+    )
     found = native.compare(given, handed, **settings)
     return Comparison(found, {} if by is None else {"by": by, "metric": metric, "depth": depth})

@@ -8,6 +8,7 @@ from typing import Any
 from opscope._load import native
 from opscope.api import Graph, capture
 from opscope.options import takes_options
+from opscope.questions.costs import cost_settings
 from opscope.results.profile import Profile, Row
 from opscope.results.report import Report
 
@@ -63,6 +64,10 @@ def diff(
     inputs: Any = None,
     convention: str = "opscope",
     hardware: str | os.PathLike[str] | None = None,
+    float32: str | None = None,
+    routing: str | int | None = None,
+    mode: str | None = None,
+    host: str | float | None = None,
     **options: Any,
 ) -> Diff:
     """What changed from `base` to `new`: parts added, removed, changed and moved, and what that costs.
@@ -71,12 +76,8 @@ def diff(
     (`batch`, `seq_len`, `dtype`, ...) hold for what is captured here. A git revision of a file needs a Python of its own:
     `opscope diff HEAD~1:model.py:build model.py:build` on the command line.
     """
-    device = "" if hardware is None else os.fspath(hardware)
-    return Diff(
-        native.diff(
-            handed_over(base, inputs, options), handed_over(new, inputs, options), convention=convention, hardware=device
-        )
-    )
+    settings = cost_settings(convention=convention, hardware=hardware, float32=float32, routing=routing, mode=mode, host=host)
+    return Diff(native.diff(handed_over(base, inputs, options), handed_over(new, inputs, options), **settings))
 
 
 def spec_of(model: Any) -> str:

@@ -8,8 +8,9 @@ from typing import Any
 from opscope._load import native
 from opscope.errors import Error, error
 from opscope.options import Options, takes_options
+from opscope.questions.costs import cost_settings
 from opscope.questions.diff import spec_of
-from opscope.questions.sweep import _capture_at, _in_a_row, _listed, _settings, _text
+from opscope.questions.sweep import _capture_at, _in_a_row, _listed, _text
 from opscope.results.profile import Row
 from opscope.results.report import Report
 
@@ -63,13 +64,16 @@ def llm(
     reserve: str | int | None = None,
     float32: str | None = None,
     routing: str | int | None = None,
+    mode: str | None = None,
+    host: str | float | None = None,
     plot: bool = False,
     **options: Any,
 ) -> Llm:
     """A language model as it is served, on one page: memory, KV cache, largest batch and context, times and tokens per second.
 
     `prompt` tokens (2048) are read and `generate` (256) are made, in batches of 1, 8 and 32 or of `batch`. `hardware` names
-    devices ('h200,l4'); without it there are no times. The weights have the dtype that they were published in. `reserve` is
+    devices ('h200,l4'); without it there are no times. They are predicted, with what the roofline allows beside them: as a CUDA graph
+    is replayed, or in another `mode` of `opscope.predict`. The weights have the dtype that they were published in. `reserve` is
     kept free of each device's memory: '1GiB', '10%'. `routing` is that of a mixture of experts: 'balanced', 'worst' or a number of
     experts in each layer. `plot=True` finds the points of the picture too.
     """
@@ -77,7 +81,7 @@ def llm(
         if given is not None and given < 1:
             raise error(f"{name} is {given}", name, "a whole number of 1 or more")
     asked = Options(**{**options, "dtype": options.get("dtype") or "published"})
-    settings = _settings("opscope", None, hardware, float32, routing)
+    settings = cost_settings(hardware=hardware, float32=float32, routing=routing, mode=mode, host=host)
     with _in_a_row():
         capture = _capture_at(model, None, asked)
         try:

@@ -19,6 +19,7 @@ from opscope.errors import Error, error
 from opscope.inputs import Inputs, as_inputs
 from opscope.inputs.facts import remembered
 from opscope.options import Options, takes_options
+from opscope.questions.costs import cost_settings
 from opscope.questions.diff import spec_of
 from opscope.results.profile import Row
 from opscope.results.report import Report
@@ -166,6 +167,8 @@ def sweep(
     hardware: str | os.PathLike[str] | None = None,
     float32: str | None = None,
     routing: str | int | None = None,
+    mode: str | None = None,
+    host: str | float | None = None,
     **options: Any,
 ) -> Sweep:
     """A model's costs at every combination of sizes, and the crossovers between them.
@@ -173,8 +176,9 @@ def sweep(
     `batch`, `seq_len`, `image_size`, `past_len`, `dtype`, `quantize`, and in training `optimizer`, `autocast` and `checkpoint`,
     are lists, or text as on the command line ('1,2,4,..,256', '128:4096:x2'). The model is built once and captured at each point;
     above 40 points, or with `polynomial=True`, most are worked out by exact polynomials that captures confirm. `memory` is a
-    limit to mark ('24GiB'); `dims` are the dynamic dimensions of a .pt2 or ONNX file. With `inputs` of your own, `batch` varies
-    the first dimension that they share.
+    limit to mark ('24GiB'). `hardware` is a device, or several ('h200,l4'): points then have the time that is predicted there, in
+    the `mode` and with the `host` of `opscope.predict`. `dims` are the dynamic dimensions of a .pt2 or ONNX file. With `inputs` of
+    your own, `batch` varies the first dimension that they share.
     """
     choices = {"optimizer": optimizer, "autocast": autocast, "checkpoint": checkpoint}
     lists = {name: _listed(value) for name, value in choices.items() if value is not None}
@@ -184,7 +188,9 @@ def sweep(
     axes += [(name, _listed(value), False) for name, value in values.items() if value is not None]
     axes += [(name, _listed(value), True) for name, value in (dims or {}).items()]
     asked = Options(**options)
-    settings = _settings(convention, ridge, hardware, float32, routing)
+    settings = cost_settings(
+        convention=convention, ridge=ridge, hardware=hardware, float32=float32, routing=routing, mode=mode, host=host
+    )
     with _in_a_row():
         capture = _capture_at(model, inputs, asked)
         return Sweep(
@@ -200,33 +206,33 @@ def fit(
     inputs: Any = None,
     *,
     memory: str | int | None = None,
+    max_time: str | None = None,
     variable: str = "batch",
     reserve: str | int | None = None,
     step: int | None = None,
     convention: str = "opscope",
     hardware: str | os.PathLike[str] | None = None,
+    float32: str | None = None,
+    routing: str | int | None = None,
+    mode: str | None = None,
+    host: str | float | None = None,
     **options: Any,
 ) -> Fit:
     """The largest `variable` ('batch', 'seq_len', 'image_size', 'past_len') whose peak memory fits `memory`.
 
-    `memory` is '24GiB' or bytes; without it, what `hardware` has. `reserve` is kept free of it: '1GiB', '10%'. `training=True`
+    `memory` is '24GiB' or bytes; without it, what `hardware` has. `reserve` is kept free of it: '1GiB', '10%'. `max_time` ('20ms')
+    is a limit of the time that is predicted on `hardware`, in the `mode` and with the `host` of `opscope.predict`. `training=True`
     and `optimizer='adam'` count gradients and the optimizer's state.
     """
     asked = Options(**options)
-    settings = _settings(convention, None, hardware)
+    settings = cost_settings(convention=convention, hardware=hardware, float32=float32, routing=routing, mode=mode, host=host)
     with _in_a_row():
         capture = _capture_at(model, inputs, asked)
         return Fit(
-            native.fit(asked.request, spec_of(model), variable, _text(memory), _text(reserve), step, capture, **settings)
+            native.fit(
+                asked.request, spec_of(model), variable, _text(memory), _text(reserve), step, capture, _text(max_time), **settings
+            )
         )
-
-
-def _settings(
-    convention: str, ridge: float | None, hardware: Any, float32: str | None = None, routing: str | int | None = None
-) -> dict[str, Any]:
-    given = {"ridge": ridge, "float32": float32, "routing": None if routing is None else str(routing)}
-    given |= {"hardware": None if hardware is None else os.fspath(hardware)}
-    return {"convention": convention, **{name: value for name, value in given.items() if value is not None}}
 
 
 def _listed(value: Any) -> str:

@@ -109,6 +109,16 @@ class Profile:
         return None if found is None else Row(found)
 
     @property
+    def prediction(self) -> Row | None:
+        """The run as it is predicted on the device named: mode, limits, sources, notes, calibration. None where none was.
+
+        Its seconds, p10 and p90 are those of `totals`; `sources` says where the device's time is known from.
+        """
+        hardware = self.hardware
+        found = None if hardware is None else hardware.get("prediction")
+        return None if found is None else Row(found)
+
+    @property
     def totals(self) -> Row:
         """Parameters, MACs, FLOPs, bytes and counts of the whole model."""
         return Totals(self._native)

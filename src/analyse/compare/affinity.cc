@@ -38,7 +38,7 @@ std::string type_finding(const Profile& profile) {
   for (std::size_t i = 0; i < std::min(kTypesNamed, types.size()); ++i)
     text += fmt::format("{}{} {}", i ? ", " : "", types[i]->type,
                         format_percent(types[i]->metrics.roofline_time, profile.totals.roofline_time));
-  return text.empty() ? text : "the time would go to " + text;
+  return text.empty() ? text : "the roofline time goes to " + text;
 }
 
 // Faster products in half precision, where arithmetic limits; half the bytes, where memory does.

@@ -83,8 +83,7 @@ class Serving {
     learn_memory();
     for (const std::int64_t batch : question().batches)
       answer_.memory.push_back(memory_of(batch, question().context(), Trust::kCaptures).value());
-    for (const ProfileOptions& options : question().devices)
-      if (options.hardware) answer_.devices.push_back(on_device(options));
+    for (const ProfileOptions& options : question().devices) answer_.devices.push_back(on_device(options));
     if (question().plot) find_points();
     tell();
     return std::move(answer_);
@@ -104,7 +103,7 @@ class Serving {
       problem_ = problem;
       if (graph == nullptr) return;
       problem_.clear();
-      found->second = served_step(*graph, phase, batch, tokens, question().routing);
+      found->second = served_step(*graph, phase, batch, tokens, question().routing, question().devices);
       if (phase == LlmPhase::kDecode && model().name.empty()) {
         refuse_encoders(*graph);
         model() = llm_model(*graph, batch, tokens, question().routing);
@@ -245,7 +244,8 @@ class Serving {
   }
 
   LlmDevice on_device(const ProfileOptions& options) {
-    LlmDevice device{.options = options};
+    LlmDevice device{.options = options, .number = answer_.devices.size()};
+    note_prediction(device);
     const bool known = device.device().memory_size.has_value();
     const Count one = known ? Count{static_cast<std::uint64_t>(device.device().memory_size->value)} : Count{};
     const Reserve reserve = known ? Reserve::from(question().reserve, one, true) : Reserve{};
@@ -267,6 +267,13 @@ class Serving {
     return device;
   }
 
+  void note_prediction(const LlmDevice& device) {
+    for (const auto* steps : {&answer_.prefills, &answer_.decodes})
+      for (const ServedStep& each : *steps)
+        for (const std::string& note : each.predicted[device.number].notes)
+          if (notes_.insert(note).second) answer_.time_notes.push_back(note);
+  }
+
   static std::int64_t devices_for(const MemorySplit& memory, Count one, const Reserve& reserve) {
     const MemoryNeed need = memory_need(memory, {.by_default = reserve.by_default});
     const Count free = one - reserve.fixed;
@@ -280,6 +287,8 @@ class Serving {
     LlmRow row{.batch = batch, .memory = answer_.memory[index]};
     row.prefill = step_time(answer_.prefills[index].served, device.options, device.devices);
     row.decode = step_time(answer_.decodes[index].served, device.options, device.devices);
+    row.predicted_prefill = predicted_time(answer_.prefills[index].predicted[device.number], device.devices);
+    row.predicted_decode = predicted_time(answer_.decodes[index].predicted[device.number], device.devices);
     row.need = memory_need(row.memory, device.reserve);
     row.fits = !known || row.need.total() <= device.memory;
     if (!known) return row;
@@ -319,7 +328,7 @@ class Serving {
         if (found == nullptr || !memory) continue;
         LlmPoint point{.batch = batch, .context = context, .memory = memory->total()};
         if (device) {
-          const StepTime time = step_time(found->served, device->options, device->devices);
+          const StepTime time = predicted_time(found->predicted[device->number], device->devices);
           point.user_rate = time.seconds > 0 ? 1 / time.seconds : 0;
           point.rate = point.user_rate * static_cast<double>(batch);
           point.fits = !device->memory || memory_need(*memory, device->reserve).total() <= device->memory;
@@ -347,6 +356,19 @@ class Serving {
 };
 
 }  // namespace
+
+StepTime predicted_time(const PredictedStep& step, std::int64_t devices) {
+  StepTime time{.seconds = step.seconds, .is_predicted = true};
+  double own = step.own_spread;
+  if (devices > 1) {
+    const auto count = static_cast<double>(devices);
+    const double host = step.mode == RunMode::kEager ? step.host_seconds : 0;  // each device has its own host
+    time.seconds = std::max(step.device_seconds / count, host), own /= count;
+  }
+  time.known = step.unknown_ops == 0 && time.seconds > 0;
+  time.range = range_of(time.seconds, own, step.run_spread);
+  return time;
+}
 
 StepTime step_time(const StepCosts& step, const ProfileOptions& options, std::int64_t devices) {
   StepTime time;

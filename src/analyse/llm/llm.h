@@ -61,17 +61,20 @@ struct LlmModel {
 struct StepTime {
   double seconds = 0, compute_seconds = 0;  // compute: of kernels that arithmetic limits
   bool known = true;                        // false: there is work whose rate nobody says
-  TimeSource source = TimeSource::kRoofline;
+  bool is_predicted = false;                // else the roofline's, the least that it can take
+  TimeRange range{};                        // p10 and p90 of what is predicted
   bool is_compute_bound() const { return compute_seconds * 2 > seconds; }
 };
-// The one place that makes times of steps. On so many of the device, which share all work and bytes evenly;
-// what they say to each other is not in it.
+// On so many of the device, which share all work and bytes evenly; what they say to each other is not in it.
+StepTime predicted_time(const PredictedStep& step, std::int64_t devices);
+// By the roofline.
 StepTime step_time(const StepCosts& step, const ProfileOptions& options, std::int64_t devices);
 
 // A batch on a device.
 struct LlmRow {
   std::int64_t batch = 1;
-  StepTime prefill{}, decode{};
+  StepTime prefill{}, decode{};  // by the roofline
+  StepTime predicted_prefill{}, predicted_decode{};
   MemorySplit memory{};  // at the peak, with the cache of prompt and answer
   MemoryNeed need{};
   bool fits = false;
@@ -79,14 +82,15 @@ struct LlmRow {
   std::optional<std::int64_t> longest{};  // context; nullopt: not even one token fits
   bool longest_is_positions = false;      // the model ends it, not the memory
 
-  double first_token() const { return prefill.seconds; }
-  double next_token() const { return decode.seconds; }
-  double user_rate() const { return decode.seconds > 0 ? 1 / decode.seconds : 0; }
+  double first_token() const { return predicted_prefill.seconds; }
+  double next_token() const { return predicted_decode.seconds; }
+  double user_rate() const { return next_token() > 0 ? 1 / next_token() : 0; }
   double rate() const { return user_rate() * static_cast<double>(batch); }
 };
 
 struct LlmDevice {
   ProfileOptions options;
+  std::size_t number = 0;    // in the question's devices, and so in ServedStep::predicted
   std::int64_t devices = 1;  // as many as the smallest batch needs
   Count memory{};            // of them all
   Reserve reserve{};         // of them all
@@ -114,6 +118,7 @@ struct LlmAnswer {
   std::vector<LlmDevice> devices;
   std::vector<LlmPoint> points;
   std::vector<std::string> notes;
+  std::vector<std::string> time_notes;  // what predicted times rest on
   std::size_t captures = 0;
 };
 

@@ -3,9 +3,12 @@
 #include "analyse/llm/served.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "base/choices.h"
+#include "hardware/predict/predictor.h"
+#include "hardware/predict/simulate.h"
 #include "partition/partition.h"
 
 namespace opscope {
@@ -17,6 +20,7 @@ struct Region {
   std::vector<ServedKernel> kernels{};
   Count result_bytes{};
   bool absorbed = false;
+  bool keeps_attention = false;  // its last op is the attention that a server runs too
 
   bool has(OpId op) const { return first <= op && op <= last; }
 };
@@ -122,7 +126,7 @@ class Finder {
                   std::ranges::any_of(reads(op), [&](ValueId id) { return is_cache(id); });
     if (!converts) return std::nullopt;
     const OpId op = *attends;
-    Region region{.first = *written + 1, .last = op};
+    Region region{.first = *written + 1, .last = op, .keeps_attention = true};
     ServedKernel kernel;
     kernel.add(Category::kAttention, product_dtype(graph_, graph_.ops[op]), costs_[op].work);
     kernel.flops = costs_[op].flops, kernel.confidence = costs_[op].confidence;
@@ -234,6 +238,51 @@ class Server {
     }
   }
 
+  // On a device as it is served: libraries' kernels as they are, a region's in the place of its ops, and of a
+  // cache only what is new. Eager runs are as they were captured.
+  PredictedStep predicted(const ProfileOptions& options) const {
+    const PredictorPointer predictor = predictor_for(options.hardware, options.calibration);
+    std::optional<Partition> partition;
+    if (options.mode == RunMode::kCompiled) partition = make_partition(graph_, costs_);
+    const PredictedRun run =
+        simulate(graph_, costs_, predictor,
+                 {.mode = options.mode, .host_speed = options.host_speed, .float32 = options.float32},
+                 partition ? &*partition : nullptr);
+    PredictedStep step{.run_spread = run.run_spread, .mode = options.mode, .notes = prediction_notes(run)};
+    step.host_seconds = run.host_seconds;
+    double variance = 0;
+    const auto add = [&](double seconds, double spread) {
+      step.device_seconds += seconds, variance += spread * spread;
+    };
+    const auto add_kernel = [&](const PredictedOp& kernel) {
+      add(kernel.seconds, kernel.seconds * kernel.deviation);
+    };
+    const bool as_captured = options.mode == RunMode::kEager;
+    for (OpId op = 0; op < graph_.ops.size(); ++op) {
+      const OpShare& share = run.ops[op];
+      const Region* region = as_captured ? nullptr : region_of(op);
+      if (region != nullptr) {
+        if (op == region->last && region->keeps_attention) add(share.device_seconds, share.own_spread);
+        continue;
+      }
+      step.unknown_ops += !share.is_idle && share.source == TimeSource::kUnknown;
+      const Count copied = as_captured ? Count{} : copied_cache(graph_, graph_.ops[op]);
+      const Count moved = costs_[op].traffic.total();
+      if (copied && copied + copied < moved)
+        add_kernel(predictor->kernel(OpFamily::kCopy, product_dtype(graph_, graph_.ops[op]), 0,
+                                     moved - copied - copied));
+      else
+        add(share.device_seconds, share.own_spread);
+    }
+    for (const Region& region : regions_) {
+      if (as_captured || region.keeps_attention) continue;
+      for (const ServedKernel& kernel : region.kernels) add_kernel(predicted(*predictor, kernel));
+    }
+    step.own_spread = std::sqrt(variance);
+    step.seconds = as_captured ? run.seconds : step.device_seconds;
+    return step;
+  }
+
   void weigh(ServedStep& step) const {
     auto pieces = memory_pieces(graph_);
     const auto keep_most = [](MemorySplit& most, const MemorySplit& split) {
@@ -270,6 +319,16 @@ class Server {
     });
     if (!is_result && (piece.held.freed == kNone || piece.held.freed > region->last))
       piece.held.freed = region->last;
+  }
+
+  // Of the family of most of its work.
+  static PredictedOp predicted(const Predictor& predictor, const ServedKernel& kernel) {
+    const auto most =
+        std::ranges::max_element(kernel.work, {}, [](const KernelWork& each) { return each.work.macs; });
+    if (most == kernel.work.end())
+      return predictor.kernel(OpFamily::kCopy, DType::kBFloat16, 0, kernel.traffic.total());
+    const double flops = 2 * static_cast<double>(most->work.macs);
+    return predictor.kernel(family_of(most->category), most->dtype, flops, kernel.traffic.total());
   }
 
   ServedKernel kernel_of(std::span<const OpId> ops) const {
@@ -333,11 +392,12 @@ void StepCosts::add(ServedKernel kernel) {
 }
 
 ServedStep served_step(const Graph& graph, LlmPhase phase, std::int64_t batch, std::int64_t tokens,
-                       const Routing& routing) {
+                       const Routing& routing, std::span<const ProfileOptions> devices) {
   ServedStep step{.phase = phase, .batch = batch, .tokens = tokens};
   const Server server(graph, phase, routing);
   server.price(step);
   server.weigh(step);
+  for (const ProfileOptions& each : devices) step.predicted.push_back(server.predicted(each));
   step.cache_bytes = cache_left(graph);
   return step;
 }

@@ -4,10 +4,12 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "analyse/profile/profile.h"
 #include "cost/cost.h"
 #include "cost/liveness.h"
 #include "graph/graph.h"
@@ -49,20 +51,31 @@ struct StepCosts {
   double arithmetic_intensity() const { return ratio(flops, bytes()); }
 };
 
+// How long a step is predicted to take on one device.
+struct PredictedStep {
+  double seconds = 0, device_seconds = 0, host_seconds = 0;
+  double own_spread = 0, run_spread = 0;  // see PredictedRun
+  std::uint64_t unknown_ops = 0;          // are not in it
+  RunMode mode = RunMode::kGraph;
+  std::vector<std::string> notes{};  // what it rests on
+};
+
 struct ServedStep {
   LlmPhase phase = LlmPhase::kDecode;
-  std::int64_t batch = 1, tokens = 0;  // of the prompt; in the cache before the step
-  StepCosts served{}, eager{};         // eager: op by op, as captured
-  Count cache_bytes{};                 // keys and values that it leaves
-  std::vector<MemorySplit> memory{};   // in use at each moment, as served
+  std::int64_t batch = 1, tokens = 0;      // of the prompt; in the cache before the step
+  StepCosts served{}, eager{};             // eager: op by op, as captured
+  std::vector<PredictedStep> predicted{};  // by device: as served, in eager mode as captured
+  Count cache_bytes{};                     // keys and values that it leaves
+  std::vector<MemorySplit> memory{};       // in use at each moment, as served
   MemorySplit at_peak{}, eager_peak{};
   bool is_absorbed = false;  // latent attention, in its absorbed form
   bool is_fused = false;     // attention that eager runs as products and a softmax
 
   Count peak() const { return at_peak.total(); }
 };
+// `devices`: each with its hardware.
 ServedStep served_step(const Graph& graph, LlmPhase phase, std::int64_t batch, std::int64_t tokens,
-                       const Routing& routing = {});
+                       const Routing& routing = {}, std::span<const ProfileOptions> devices = {});
 
 // Multi-head latent attention of one layer in a decode step. Letters as in DeepSeek-V2's paper: H heads; n
 // and r wide queries and keys, without and with rotation; v wide values; a latent c wide.

@@ -239,15 +239,15 @@ void assess_prediction(const Graph& graph, Profile& profile) {
       simulate(graph, profile.costs, predictor,
                {.mode = options.mode, .host_speed = options.host_speed, .float32 = profile.roofline.float32},
                partition ? &*partition : nullptr);
-  for (OpId i = 0; i < graph.ops.size(); ++i) {
-    const OpShare& share = profile.predicted.ops[i];
-    OpCost& cost = profile.costs[i];
-    cost.predicted_known = share.is_idle || share.source != TimeSource::kUnknown;
-    cost.predicted_time = picoseconds(share.seconds);
-    cost.predicted_wait = picoseconds(std::max(share.seconds - share.device_seconds, 0.0));
-    const double nanoseconds = share.own_spread / kNanosecond;
-    cost.predicted_variance = Count{static_cast<std::uint64_t>(std::min(nanoseconds * nanoseconds, 1e18))};
-  }
+  for (OpId i = 0; i < graph.ops.size(); ++i) set_prediction(profile.costs[i], profile.predicted.ops[i]);
+}
+
+void set_prediction(OpCost& cost, const OpShare& share) {
+  cost.predicted_known = share.is_idle || share.source != TimeSource::kUnknown;
+  cost.predicted_time = picoseconds(share.seconds);
+  cost.predicted_wait = picoseconds(std::max(share.seconds - share.device_seconds, 0.0));
+  const double nanoseconds = share.own_spread / kNanosecond;
+  cost.predicted_variance = Count{static_cast<std::uint64_t>(std::min(nanoseconds * nanoseconds, 1e18))};
 }
 
 // Arithmetic as of the ops, bytes as of the one kernel.

@@ -36,6 +36,8 @@ struct OpTypes {
 void assess_roofline(const Graph& graph, Profile& profile);
 // The run as it would go on the device, and each op's share of it.
 void assess_prediction(const Graph& graph, Profile& profile);
+// An op's share of a predicted run.
+void set_prediction(OpCost& cost, const OpShare& share);
 // What an op's time on a device says of it. The user's own ridge decides what is bound by what, where there
 // is one.
 void set_roofline(OpCost& cost, const RooflineTime& time, const ProfileOptions& options);

@@ -176,7 +176,12 @@ std::optional<SweepFigures> SweepResult::at(const SweepPlace& place) const {
   if (const auto point = point_at(place))
     return points[*point].has_figures() ? std::optional(points[*point].figures) : std::nullopt;
   for (const SweepSurface& surface : surfaces)
-    if (surface.holds(place)) return surface.at(place, options.profile);
+    if (surface.holds(place)) {
+      auto figures = surface.at(place, options.profile);
+      if (figures && surface.tells_times())
+        figures->add_times(surface.times_at(place, options.profile, options.others));
+      return figures;
+    }
   return std::nullopt;
 }
 
@@ -217,7 +222,9 @@ void Sweep::capture_all(std::span<const SweepPlace> places, const SweepCapture& 
     if (!known_.contains(place)) missing.push_back(place);
   if (missing.empty()) return;
   capture(missing, [&](std::size_t index, const Graph* graph, const std::string& problem) {
-    Known known{.sample = {}, .point = {.state = SweepState::kFailed, .problem = problem, .figures = {}}};
+    Known known{.sample = {},
+                .graph = {},
+                .point = {.state = SweepState::kFailed, .problem = problem, .figures = {}}};
     if (graph != nullptr) {
       if (result_.model.empty())
         result_.model = graph->capture.model, result_.source = graph->capture.source,
@@ -225,6 +232,11 @@ void Sweep::capture_all(std::span<const SweepPlace> places, const SweepCapture& 
       known.sample = sample_of(*graph, result_.options.profile);
       known.point.state = SweepState::kCaptured;
       known.point.figures = figures_of(*known.sample, result_.options.profile);
+      if (result_.devices() > 0) {
+        known.point.figures.add_times(
+            times_of(*graph, result_.options.profile, result_.options.others, &result_.time_notes));
+        known.graph = std::make_shared<const Graph>(*graph);
+      }
     }
     ++result_.captures;
     if (const auto point = result_.point_at(missing[index])) result_.points[*point] = known.point;
@@ -307,8 +319,18 @@ bool Sweep::fit_cell(const SweepCell& cell, std::uint32_t more, const SweepCaptu
     if (row.state != SweepState::kNotDone) continue;
     auto figures = surface->at(place, result_.options.profile);
     if (!figures) return false;
+    if (result_.points.size() <= kMostTimed)
+      figures->add_times(surface->times_at(place, result_.options.profile, result_.options.others));
     told.emplace_back(&row, *std::move(figures));
   }
+  const bool wants_times = result_.devices() > 0 && !told.empty();
+  if (wants_times && result_.points.size() > kMostTimed)
+    result_.notes.push_back("predicted times are those of the captured points alone: a sweep of at most " +
+                            format_exact(Count{kMostTimed}) + " points has all of them");
+  else if (wants_times && told.front().second.times.empty())
+    result_.notes.push_back(cell.text() +
+                            ": predicted times are those of the captured points alone, since more than "
+                            "the sizes of ops differs");
   for (auto& [row, figures] : told) row->state = SweepState::kFitted, row->figures = std::move(figures);
   result_.surfaces.push_back(*std::move(surface));
   return true;
@@ -318,10 +340,12 @@ bool Sweep::fit_cell(const SweepCell& cell, std::uint32_t more, const SweepCaptu
 std::optional<SweepSurface> Sweep::surface_of(const SweepCell& cell, std::uint32_t more) {
   const auto nodes = cell.nodes(more);
   std::vector<const SweepSample*> samples;
+  std::vector<const Graph*> graphs;
   for (const SweepPlace& place : nodes) {
     const auto found = known_.find(place);
     if (found == known_.end() || !found->second.sample) return std::nullopt;
     samples.push_back(&*found->second.sample);
+    if (found->second.graph) graphs.push_back(found->second.graph.get());
   }
   Grid grid;
   std::vector<SweepSurface::Bound> bounds;
@@ -332,13 +356,14 @@ std::optional<SweepSurface> Sweep::surface_of(const SweepCell& cell, std::uint32
     bounds.push_back({varies ? part.least : low, high, part.step, varies});
     if (varies) grid.push_back(part.nodes(more)), farthest.push_back(high - low);
   }
-  auto surface = SweepSurface::fit(grid, samples);
+  auto surface = SweepSurface::fit(grid, samples, graphs);
   if (!surface) return std::nullopt;
   surface->hold_within(std::move(bounds), farthest);
   std::size_t confirmed = 0;
   for (const auto& [place, known] : known_) {
     if (!known.sample || !surface->holds(place) || std::ranges::find(nodes, place) != nodes.end()) continue;
     if (!surface->agrees(place, *known.sample)) return std::nullopt;
+    if (known.graph) surface->check_times(place, *known.graph);
     ++confirmed;
   }
   if (confirmed == 0) return std::nullopt;

@@ -11,6 +11,8 @@
 #include "analyse/profile/rollup.h"
 #include "base/groups.h"
 #include "graph/graph.h"
+#include "hardware/predict/predictor.h"
+#include "hardware/predict/simulate.h"
 
 namespace opscope {
 namespace {
@@ -158,10 +160,44 @@ std::optional<Amount> amount_in(const SweepFigures& figures, const Metric& metri
   return amount_of(metric, {.sums = figures.totals,
                             .parameters = &figures.parameters,
                             .model = &model,
-                            .has_device = static_cast<bool>(figures.totals.roofline_time)});
+                            .has_device = static_cast<bool>(figures.totals.roofline_time),
+                            .is_predicted = !figures.times.empty()});
 }
 
-std::optional<SweepSurface> SweepSurface::fit(const Grid& grid, std::span<const SweepSample* const> samples) {
+std::vector<SweepTime> times_of(const Graph& graph, const ProfileOptions& options,
+                                std::span<const ProfileOptions> others, std::vector<std::string>* notes) {
+  std::vector<SweepTime> times;
+  if (!options.hardware) return times;
+  std::vector<OpCost> costs = estimate(graph, options.convention, Experts(graph, options.routing));
+  std::optional<Partition> partition;
+  if (options.mode == RunMode::kCompiled) partition = make_partition(graph, costs, options.partition);
+  const auto add = [&](const ProfileOptions& each) {
+    const PredictedRun run =
+        simulate(graph, costs, predictor_for(each.hardware, each.calibration),
+                 {.mode = each.mode, .host_speed = each.host_speed, .float32 = each.float32},
+                 partition ? &*partition : nullptr);
+    SweepTime& time = times.emplace_back(SweepTime{.run_spread = run.run_spread});
+    for (OpId i = 0; i < graph.ops.size(); ++i)
+      set_prediction(costs[i], run.ops[i]), time.metrics += costs[i];
+    if (notes == nullptr) return;
+    for (std::string& note : prediction_notes(run))
+      if (std::ranges::find(*notes, note) == notes->end()) notes->push_back(std::move(note));
+  };
+  add(options);
+  for (const ProfileOptions& each : others) add(each);
+  return times;
+}
+
+void SweepFigures::add_times(std::vector<SweepTime> found) {
+  times = std::move(found);
+  if (times.empty()) return;
+  const Metrics& own = times.front().metrics;
+  totals.predicted_time = own.predicted_time, totals.predicted_wait = own.predicted_wait;
+  totals.predicted_variance = own.predicted_variance, totals.predicted_unknown = own.predicted_unknown;
+}
+
+std::optional<SweepSurface> SweepSurface::fit(const Grid& grid, std::span<const SweepSample* const> samples,
+                                              std::span<const Graph* const> graphs) {
   if (samples.empty() || !same_ops(samples)) return std::nullopt;
   SweepSurface surface;
   surface.ops_ = samples[0]->ops;
@@ -180,6 +216,7 @@ std::optional<SweepSurface> SweepSurface::fit(const Grid& grid, std::span<const 
   }
   surface.group_ops();
   surface.find_peaks();
+  if (!graphs.empty()) surface.graph_ = SizedGraph::fit(grid, graphs);
   return surface;
 }
 
@@ -252,9 +289,21 @@ std::optional<SweepFigures> SweepSurface::at(std::span<const std::int64_t> place
   return figures;
 }
 
+void SweepSurface::check_times(std::span<const std::int64_t> place, const Graph& graph) {
+  if (graph_ && !graph_->agrees(variables_of(place), graph)) graph_.reset();
+}
+
+std::vector<SweepTime> SweepSurface::times_at(std::span<const std::int64_t> place,
+                                              const ProfileOptions& options,
+                                              std::span<const ProfileOptions> others) const {
+  const Graph* graph = graph_ ? graph_->at(variables_of(place)) : nullptr;
+  return graph != nullptr ? times_of(*graph, options, others) : std::vector<SweepTime>();
+}
+
 void SweepSurface::hold_within(std::vector<Bound> bounds, std::span<const std::int64_t> farthest) {
   bounds_ = std::move(bounds);
   for (Polynomial& each : polynomials_) each.promise_within(farthest);
+  if (graph_) graph_->promise_within(farthest);
 }
 
 bool SweepSurface::holds(std::span<const std::int64_t> place) const {

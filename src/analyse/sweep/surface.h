@@ -11,6 +11,7 @@
 
 #include "analyse/profile/profile.h"
 #include "analyse/sweep/polynomial.h"
+#include "analyse/sweep/sized_graph.h"
 #include "metrics/metric.h"
 
 namespace opscope {
@@ -38,8 +39,23 @@ struct SweepSample {
 };
 SweepSample sample_of(const Graph& graph, const ProfileOptions& options);
 
+// A predicted run on one device.
+struct SweepTime {
+  Metrics metrics{};      // of which the predicted sums are known
+  double run_spread = 0;  // see PredictedRun
+  TimeRange range() const {
+    return range_of(metrics.predicted_seconds(), metrics.predicted_spread(), run_spread);
+  }
+};
+// By device, that of the options first; nothing where there is none. `notes`: what they rest on, each once.
+std::vector<SweepTime> times_of(const Graph& graph, const ProfileOptions& options,
+                                std::span<const ProfileOptions> others,
+                                std::vector<std::string>* notes = nullptr);
+
 struct SweepFigures {
   Metrics totals{};
+  std::vector<SweepTime> times{};  // by device; the first is in the totals too
+  void add_times(std::vector<SweepTime> found);
   Parameters parameters{};
   Count peak_memory_bytes{};
   MemorySplit at_peak{};
@@ -54,13 +70,20 @@ std::optional<Amount> amount_in(const SweepFigures& figures, const Metric& metri
 class SweepSurface {
  public:
   // `samples`: at every point of the grid, the last variable fastest. nullopt where the captures are not of
-  // the same ops, or numbers overflow.
-  static std::optional<SweepSurface> fit(const Grid& grid, std::span<const SweepSample* const> samples);
+  // the same ops, or numbers overflow. `graphs`: the same, for times; or nothing.
+  static std::optional<SweepSurface> fit(const Grid& grid, std::span<const SweepSample* const> samples,
+                                         std::span<const Graph* const> graphs = {});
 
   // Every number of every op is what the capture has.
   bool agrees(std::span<const std::int64_t> place, const SweepSample& sample) const;
+  // Tells no more times where the graph there is another.
+  void check_times(std::span<const std::int64_t> place, const Graph& graph);
+  bool tells_times() const { return graph_.has_value(); }
   // nullopt where a number would not be whole: no capture can be like that.
   std::optional<SweepFigures> at(std::span<const std::int64_t> place, const ProfileOptions& options) const;
+  // By device; nothing where times are not told.
+  std::vector<SweepTime> times_at(std::span<const std::int64_t> place, const ProfileOptions& options,
+                                  std::span<const ProfileOptions> others) const;
 
   // Where it holds, by axis of the sweep. The grid's variables are the axes that vary.
   struct Bound {
@@ -89,6 +112,7 @@ class SweepSurface {
   std::vector<OpClass> classes_;
   std::vector<Split> peaks_;         // what may be the most, in the order of the ops
   std::vector<std::uint32_t> used_;  // polynomials that figures need
+  std::optional<SizedGraph> graph_;
 };
 
 }  // namespace opscope

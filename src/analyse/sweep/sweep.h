@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -57,9 +58,12 @@ struct SweepPoint {
 enum class SweepWay : std::uint8_t { kAuto, kCapture, kPolynomial };
 inline constexpr std::size_t kFitFrom = 40;  // points, where the way is left to opscope
 inline constexpr std::size_t kMostPoints = 1'000'000;
+inline constexpr std::size_t kMostTimed =
+    4096;  // points whose time is predicted where polynomials tell the rest
 
 struct SweepOptions {
   ProfileOptions profile{};
+  std::vector<ProfileOptions> others{};  // further devices, for predicted times
   SweepWay way = SweepWay::kAuto;
 };
 
@@ -76,6 +80,7 @@ struct SweepResult {
   std::size_t captures = 0;   // of points asked for, of others that fits and limits needed
   std::size_t confirmed = 0;  // captures that polynomials were checked against, and not made from
   std::vector<std::string> notes;
+  std::vector<std::string> time_notes;                               // what predicted times rest on
   std::vector<std::unordered_map<std::int64_t, std::size_t>> index;  // by axis: a number's place in it
 
   SweepPlace place(std::size_t point) const;
@@ -84,6 +89,11 @@ struct SweepResult {
     return axes[axis].text_of(place[axis]);
   }
   std::size_t count(SweepState state) const;
+  // Whose times each point has.
+  std::size_t devices() const { return options.profile.hardware ? 1 + options.others.size() : 0; }
+  const Device& device(std::size_t number) const {
+    return *(number == 0 ? options.profile : options.others[number - 1]).hardware;
+  }
   // Of one of the points, or of a polynomial that holds there; nullopt where neither is known.
   std::optional<SweepFigures> at(const SweepPlace& place) const;
 };
@@ -116,7 +126,8 @@ class Sweep {
 
  private:
   struct Known {
-    std::optional<SweepSample> sample;  // nullopt: it failed
+    std::optional<SweepSample> sample;     // nullopt: it failed
+    std::shared_ptr<const Graph> graph{};  // where times are asked for
     SweepPoint point;
   };
 

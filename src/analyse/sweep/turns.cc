@@ -42,6 +42,8 @@ std::int64_t step_of(const SweepAxis& axis) {
   return std::gcd(step, kImageStep);
 }
 
+bool is_of_time(TurnKind kind) { return kind == TurnKind::kHost || kind == TurnKind::kDevice; }
+
 // What share of the FLOPs grows with the square of a length: from three values next to each other.
 std::optional<double> quadratic_share(SweepPlace place, std::size_t axis, const SweepResult& result) {
   const std::int64_t n = place[axis];
@@ -62,7 +64,7 @@ std::optional<double> quadratic_share(SweepPlace place, std::size_t axis, const 
 struct Follower {
   const SweepResult& result;
   TurnKind kind;
-  std::size_t axis;
+  std::size_t axis, device;
   std::optional<Count> memory;
   const FiguresAt& at;
   std::vector<std::int64_t> values = result.axes[axis].numbers;  // sorted before use
@@ -94,7 +96,8 @@ struct Follower {
       return share ? std::optional(2 * *share) : std::nullopt;
     }
     const auto figures = listed ? result.at(place) : at(place);
-    return figures ? std::optional(turn_ratio(kind, *figures, memory)) : std::nullopt;
+    if (!figures || (is_of_time(kind) && figures->times.size() <= device)) return std::nullopt;
+    return turn_ratio(kind, *figures, memory, device);
   }
 
   void narrow(TurnLine& line, std::int64_t low, std::int64_t high) const {
@@ -109,12 +112,27 @@ struct Follower {
   }
 };
 
-bool applies(TurnKind kind, const SweepResult& result, std::optional<Count> memory) {
+bool applies(TurnKind kind, const SweepResult& result, std::optional<Count> memory, std::size_t device) {
   if (kind == TurnKind::kMemory) return memory.has_value();
   if (kind == TurnKind::kRidge) return true;
+  if (kind == TurnKind::kDevice) return device > 0;
+  if (kind == TurnKind::kHost)
+    return std::ranges::any_of(result.points, [&](const SweepPoint& point) {
+      return device < point.figures.times.size() && point.figures.times[device].metrics.predicted_wait;
+    });
   return std::ranges::any_of(result.points, [](const SweepPoint& point) {
     return point.figures.attention_flops && point.figures.linear_flops;
   });
+}
+
+void add_time(FitPoint& point, const Profile& profile) {
+  if (!profile.predicted.predictor) return;
+  Metrics& totals = point.figures.totals;
+  totals.predicted_time = profile.totals.predicted_time;
+  totals.predicted_wait = profile.totals.predicted_wait;
+  totals.predicted_variance = profile.totals.predicted_variance;
+  totals.predicted_unknown = profile.totals.predicted_unknown;
+  point.time = range_of(totals.predicted_seconds(), totals.predicted_spread(), profile.predicted.run_spread);
 }
 
 class Search {
@@ -122,6 +140,9 @@ class Search {
   Search(const FitQuestion& question, const ProfileOptions& options, const FitCapture& capture)
       : question_(question), options_(options), capture_(capture) {
     answer_.question = question;
+    if (!options.hardware) return;
+    answer_.hardware = options.hardware->id, answer_.device_name = options.hardware->name;
+    answer_.mode = name(options.mode);
   }
 
   FitAnswer run() {
@@ -141,7 +162,10 @@ class Search {
       const std::int64_t middle = good + (bad - good) / 2;
       (fits(middle) ? good : bad) = middle;
     }
-    return finish(good, seen(bad).point ? FitAnswer::End::kMemory : FitAnswer::End::kModel);
+    const auto& ends = seen(bad).point;
+    return finish(good, !ends                ? FitAnswer::End::kModel
+                        : fits_memory(*ends) ? FitAnswer::End::kTime
+                                             : FitAnswer::End::kMemory);
   }
 
  private:
@@ -164,8 +188,10 @@ class Search {
       answer_.model = graph->capture.model, answer_.source = graph->capture.source;
       const Profile profile = make_profile(*graph, options_);
       positions_ = static_cast<std::int64_t>(graph->capture.facts.positions);
-      FitPoint point{value(steps), figures_of(sample_of(*graph, options_), options_), {}, ""};
+      FitPoint point{value(steps), figures_of(sample_of(*graph, options_), options_), {}, {}, ""};
       point.need = memory_need(profile.memory(), question_.reserve);
+      add_time(point, profile);
+      if (profile.predicted.predictor) answer_.notes = prediction_notes(profile.predicted);
       if (const OpId op = profile.memory().peak_op; op != kNone)
         point.peak_at = profile.layers()[profile.layer_of()[op]].name;
       found->second.point = std::move(point), found->second.inputs = inputs_text(*graph);
@@ -173,15 +199,22 @@ class Search {
     return found->second;
   }
 
+  bool fits_memory(const FitPoint& point) const {
+    return !question_.memory || point.need.total() <= question_.memory;
+  }
+  bool fits_time(const FitPoint& point) const {
+    return !question_.max_time || point.figures.totals.predicted_time <= question_.max_time;
+  }
   bool fits(std::int64_t steps) {
     const auto& point = seen(steps).point;
-    return point && point->need.total() <= question_.memory;
+    return point && fits_memory(*point) && fits_time(*point);
   }
 
   // The largest that a polynomial through captures says would fit; nullopt where there is none.
   std::optional<std::int64_t> guessed() {
     for (const std::int64_t steps : {1, 2, 3})
       if (!fits(steps)) return std::nullopt;
+    if (!question_.memory) return std::nullopt;
     return by_polynomial({1, 2, 3});
   }
 
@@ -224,7 +257,7 @@ class Search {
     answer_.next = seen(good + 1).point;
     answer_.problem = seen(good + 1).problem, answer_.problem_at = value(good + 1);
     if (end == FitAnswer::End::kMemory) say_what_grows();
-    if (end == FitAnswer::End::kMemory || end == FitAnswer::End::kModel) find_second(good, end);
+    if (good >= 0 && end != FitAnswer::End::kFails) find_second(good, end);
     return answer_;
   }
 
@@ -235,19 +268,35 @@ class Search {
         answer_.grows = static_cast<MemoryKind>(k), answer_.growth = more;
   }
 
-  // Past the memory's end: the positions, where the size is counted in them. Past the model's: the memory, by
-  // the captures that were made.
+  // What would end it next, by the captures that were made: whichever comes first of the positions, where the
+  // size is counted in them, the memory and the time.
   void find_second(std::int64_t good, FitAnswer::End end) {
+    const auto offer = [&](FitSecond::Kind kind, std::int64_t at) {
+      if (answer_.second.kind == FitSecond::Kind::kUnknown || at < answer_.second.at)
+        answer_.second = {kind, at};
+    };
     const bool is_past = question_.variable == "past_len";
-    if (end == FitAnswer::End::kMemory) {
-      if (positions_ > 0 && (is_past || question_.variable == "seq_len"))
-        answer_.second = {FitSecond::Kind::kPositions, positions_ - (is_past ? 1 : 0)};
-      return;
-    }
-    if (good < 3 || !fits(good / 2) || !fits(good / 4)) return;
-    if (good / 4 == good / 2 || good / 2 == good) return;
-    if (const auto steps = by_polynomial({good / 4, good / 2, good}); steps && *steps + 1 < most_steps())
-      answer_.second = {FitSecond::Kind::kMemory, value(*steps)};
+    if (end != FitAnswer::End::kModel && positions_ > 0 && (is_past || question_.variable == "seq_len"))
+      offer(FitSecond::Kind::kPositions, positions_ - (is_past ? 1 : 0));
+    if (good < 2 || !fits(good / 2)) return;
+    if (end != FitAnswer::End::kMemory && question_.memory && good >= 4 && fits(good / 4))
+      if (const auto steps = by_polynomial({good / 4, good / 2, good}); steps && *steps + 1 < most_steps())
+        offer(FitSecond::Kind::kMemory, value(*steps));
+    if (end != FitAnswer::End::kTime && question_.max_time)
+      if (const auto steps = by_time(good / 2, good); steps && *steps < most_steps())
+        offer(FitSecond::Kind::kTime, value(*steps));
+  }
+
+  // As a straight line through two captures has it; nullopt where the time does not grow.
+  std::optional<std::int64_t> by_time(std::int64_t low, std::int64_t high) {
+    const auto seconds = [&](std::int64_t steps) {
+      return seen(steps).point->figures.totals.predicted_seconds();
+    };
+    const double each = (seconds(high) - seconds(low)) / static_cast<double>(high - low);
+    if (!(each > 0)) return std::nullopt;
+    const double limit = static_cast<double>(question_.max_time) * kPicosecond;
+    const double more = std::max((limit - seconds(high)) / each, 0.0);
+    return high + static_cast<std::int64_t>(std::min(more, static_cast<double>(most_steps())));
   }
 
   const FitQuestion& question_;
@@ -261,15 +310,27 @@ class Search {
 }  // namespace
 
 std::string_view name(TurnKind kind) {
-  return choices<TurnKind, TurnKind::kQuadratic>("ridge", "attention", "memory", "quadratic")[kind];
+  return choices<TurnKind, TurnKind::kDevice>("ridge", "attention", "memory", "quadratic", "host",
+                                              "device")[kind];
 }
 
 std::string_view name(FitSecond::Kind kind) {
-  return choices<FitSecond::Kind, FitSecond::Kind::kMemory>("unknown", "positions", "memory")[kind];
+  return choices<FitSecond::Kind, FitSecond::Kind::kTime>("unknown", "positions", "memory", "time")[kind];
 }
 
-double turn_ratio(TurnKind kind, const SweepFigures& figures, std::optional<Count> memory) {
+double turn_ratio(TurnKind kind, const SweepFigures& figures, std::optional<Count> memory,
+                  std::size_t device) {
+  constexpr double kFar = 1e9;  // in place of what has no limit
   switch (kind) {
+    case TurnKind::kHost: {
+      const Metrics& metrics = figures.times[device].metrics;
+      const Count busy = metrics.predicted_time - metrics.predicted_wait;
+      return metrics.predicted_wait ? std::min(ratio(busy, metrics.predicted_wait), kFar) : kFar;
+    }
+    case TurnKind::kDevice: {
+      const double first = figures.times.front().metrics.predicted_seconds();
+      return first > 0 ? std::min(figures.times[device].metrics.predicted_seconds() / first, kFar) : kFar;
+    }
     case TurnKind::kRidge:
       return figures.totals.arithmetic_intensity() / figures.ridge;
     case TurnKind::kAttention:
@@ -284,14 +345,18 @@ double turn_ratio(TurnKind kind, const SweepFigures& figures, std::optional<Coun
 
 std::vector<Turn> find_turns(const SweepResult& result, std::optional<Count> memory, const FiguresAt& at) {
   constexpr std::size_t kMostLines = 4096;
+  std::vector<std::pair<TurnKind, std::size_t>> asked{
+      {TurnKind::kRidge, 0}, {TurnKind::kAttention, 0}, {TurnKind::kQuadratic, 0}, {TurnKind::kMemory, 0}};
+  for (const TurnKind kind : {TurnKind::kHost, TurnKind::kDevice})
+    for (std::size_t device = 0; device < result.devices(); ++device) asked.emplace_back(kind, device);
   std::vector<Turn> turns;
-  for (const TurnKind kind :
-       {TurnKind::kRidge, TurnKind::kAttention, TurnKind::kQuadratic, TurnKind::kMemory}) {
-    if (!applies(kind, result, memory)) continue;
+  for (const auto& [kind, device] : asked) {
+    if (!applies(kind, result, memory, device)) continue;
     const auto axis = axis_for(kind, result);
     if (!axis || result.points.size() / result.axes[*axis].size() > kMostLines) continue;
-    Turn turn{.kind = kind, .axis = *axis, .step = step_of(result.axes[*axis]), .lines = {}};
-    Follower follower{result, kind, *axis, memory, at};
+    Turn turn{
+        .kind = kind, .axis = *axis, .device = device, .step = step_of(result.axes[*axis]), .lines = {}};
+    Follower follower{result, kind, *axis, device, memory, at};
     std::ranges::sort(follower.values);
     std::vector<std::vector<std::int64_t>> held_values;  // of the other axes
     for (const SweepAxis& each : result.axes) held_values.push_back(each.numbers);
@@ -303,25 +368,44 @@ std::vector<Turn> find_turns(const SweepResult& result, std::optional<Count> mem
   return turns;
 }
 
+namespace {
+
+Count time_limit(const std::string& text, const Device* device, bool flags) {
+  const std::string where = flags ? "--max-time" : "max_time";
+  if (device == nullptr)
+    throw Error("a predicted time is of a device, and none is named", where,
+                flags ? "add --hardware h200; `opscope devices` lists them"
+                      : "add hardware='h200'; opscope.devices() lists them");
+  const Count limit = parse_amount(Unit::kSeconds, text, where).count;
+  if (!limit) throw Error("the limit must be above 0", where, "for example 20ms");
+  return limit;
+}
+
+}  // namespace
+
 FitAnswer find_fit(const FitQuestion& question, const ProfileOptions& options, const FitCapture& capture) {
   return Search(question, options, capture).run();
 }
 
-FitQuestion fit_question(std::string variable, const std::string& memory, const std::string& reserve,
-                         std::optional<std::int64_t> step, const Device* device) {
+FitQuestion fit_question(std::string variable, const FitLimits& limits, std::optional<std::int64_t> step,
+                         const Device* device, bool flags) {
   FitQuestion question;
   std::ranges::replace(variable, '-', '_');
   question.variable = variable.empty() ? "batch" : std::move(variable);
   question.step = step.value_or(question.variable == "image_size" ? kImageStep : 1);
   if (question.step < 1) throw Error("a step is 1 or more", "--step", "for example 8");
   question.first = question.step;
-  if (!memory.empty())
-    question.memory = parse_bytes("--memory", memory);
+  if (!limits.max_time.empty()) question.max_time = time_limit(limits.max_time, device, flags);
+  if (!limits.memory.empty())
+    question.memory = parse_bytes("--memory", limits.memory);
   else if (device != nullptr && device->memory_size)
     question.memory = Count{static_cast<std::uint64_t>(device->memory_size->value)};
-  else
+  else if (!question.max_time)
     throw Error("how much memory is there?", "--memory", "for example --memory 24GiB, or --hardware l4");
-  question.reserve = Reserve::from(reserve, question.memory, memory.empty());
+  if (question.memory)
+    question.reserve = Reserve::from(limits.reserve, question.memory, limits.memory.empty());
+  else if (!limits.reserve.empty())
+    throw Error("a reserve is of a memory, and none is known", "--reserve", "add --memory 24GiB");
   return question;
 }
 

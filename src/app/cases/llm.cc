@@ -11,6 +11,8 @@ std::string name_for(Voice voice, const char* flag) {
 
 LlmQuestion question_of(const LlmRequest& request) {
   LlmQuestion question{.devices = request.devices, .reserve = request.reserve, .plot = request.plot};
+  if (!request.mode_is_given)
+    for (ProfileOptions& each : question.devices) each.mode = RunMode::kGraph;
   const auto name = [&](const char* flag) { return name_for(request.voice, flag); };
   question.prompt_is_given = !request.prompt.empty();
   if (question.prompt_is_given) question.prompt = parse_integer(name("prompt"), request.prompt, 1);

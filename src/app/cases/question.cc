@@ -66,6 +66,14 @@ double host_speed(const std::string& text, const std::string& flag) {
   throw Error("'" + text + "' is no speed", flag, "1.5x is a host half as fast again as the calibrated one");
 }
 
+// How something runs is asked of a device.
+void refuse_without_device(const std::string& text, const std::string& flag, Voice voice) {
+  if (text.empty()) return;
+  throw Error("how a model runs is asked of a device, and none is named", flag,
+              voice == Voice::kFlags ? "add --hardware h200; `opscope devices` lists them"
+                                     : "add hardware='h200'; opscope.devices() lists them");
+}
+
 DiffSide side_of(const LoadedModel& model) { return {model.label, &model.figures, model.profile.get()}; }
 
 constexpr std::array<std::string_view, 4> kSizes{"batch", "seq_len", "image_size", "past_len"};
@@ -148,7 +156,7 @@ void set_memory(const SweepRequest& request, SweepReport& report) {
   if (!request.memory.empty()) {
     report.memory = parse_bytes(flags ? "--memory" : "memory", request.memory);
     report.memory_text = request.memory;
-  } else if (const auto& device = request.profile.hardware; device && device->memory_size) {
+  } else if (const auto& device = request.devices.front().hardware; device && device->memory_size) {
     report.memory = Count{static_cast<std::uint64_t>(device->memory_size->value)};
     report.memory_text = device->id + "'s " + device->memory_size->text;
   }
@@ -207,7 +215,7 @@ std::vector<ProfileOptions> profile_options_by_device(const CostRequest& request
   options.ridge_is_given = !request.ridge.empty();
   if (options.ridge_is_given) options.ridge = parse_number("--ridge", request.ridge);
   options.float32 = float32_from_name(request.float32);
-  options.mode = run_mode_from_name(request.mode, where("--mode", "mode", voice));
+  if (!request.mode.empty()) options.mode = run_mode_from_name(request.mode, where("--mode", "mode", voice));
   if (!request.host.empty()) options.host_speed = host_speed(request.host, where("--host", "host", voice));
   options.routing = routing_from_text(request.routing, where("--routing", "routing", voice));
   options.partition.strategy = strategy_from_name(request.partition);
@@ -217,7 +225,11 @@ std::vector<ProfileOptions> profile_options_by_device(const CostRequest& request
     if (!options.partition.fast_memory)
       throw Error("the limit must be above 0", "--fast-memory", "for example 256KiB");
   }
-  if (request.hardware.empty()) return {options};
+  if (request.hardware.empty()) {
+    refuse_without_device(request.mode, where("--mode", "mode", voice), voice);
+    refuse_without_device(request.host, where("--host", "host", voice), voice);
+    return {options};
+  }
   std::vector<ProfileOptions> all;
   for (CalibratedDevice& target : load_targets(request.hardware, where("--hardware", "hardware", voice))) {
     options.hardware = std::move(target.device), options.calibration = std::move(target.calibration);
@@ -288,11 +300,15 @@ SweepAnswer sweep(const SweepRequest& request, PointSource& source) {
   SweepReport& report = answer.report;
   set_memory(request, report);
   if (!request.metric.empty())
-    report.metrics = sweep_metrics_from(flags ? "--metric" : "metric", request.metric);
+    report.metrics = sweep_metrics_from(flags ? "--metric" : "metric", request.metric,
+                                        request.devices.front().hardware != nullptr);
   const SweepWay way = !request.polynomial   ? SweepWay::kAuto
                        : *request.polynomial ? SweepWay::kPolynomial
                                              : SweepWay::kCapture;
-  answer.sweep = std::make_unique<Sweep>(axes.axes(), SweepOptions{.profile = request.profile, .way = way});
+  answer.sweep = std::make_unique<Sweep>(
+      axes.axes(), SweepOptions{.profile = request.devices.front(),
+                                .others = {request.devices.begin() + 1, request.devices.end()},
+                                .way = way});
   Sweep& run = *answer.sweep;
   const SweepResult& result = run.result();
   if (!run.uses_polynomials()) source.expect(result.points.size());
@@ -313,8 +329,9 @@ SweepAnswer sweep(const SweepRequest& request, PointSource& source) {
 }
 
 FitAnswer fit(const FitRequest& request, PointSource& source) {
-  const FitQuestion question = fit_question(request.variable, request.memory, request.reserve, request.step,
-                                            request.profile.hardware.get());
+  const FitQuestion question =
+      fit_question(request.variable, {request.memory, request.max_time, request.reserve}, request.step,
+                   request.profile.hardware.get(), request.voice == Voice::kFlags);
   const bool is_dim = is_dimension(question.variable, request.model);
   const Axes axes(request.model, {{question.variable, std::to_string(question.first), is_dim}},
                   request.voice);

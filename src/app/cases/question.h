@@ -86,8 +86,8 @@ ModelComparison compare(std::vector<LoadedModel> models, const std::vector<Profi
 struct CostRequest {
   std::string convention = "opscope", ridge{}, partition = "fused", fast_memory{};
   std::string hardware{}, float32 = "torch", routing = "balanced";
-  std::string mode = "eager",
-              host{};  // how it runs there; "1.5x": a host that much faster than the calibrated
+  std::string mode{},
+      host{};  // how it runs there, "": eager; "1.5x": a host that much faster than the calibrated
 };
 
 // Throws Error for what is not known, or a number that is none; for several devices too.
@@ -137,8 +137,8 @@ struct AxisText {
 struct SweepRequest {
   CaptureRequest model;  // what does not vary
   std::vector<AxisText> axes;
-  ProfileOptions profile{};
-  std::optional<bool> polynomial{};  // false: every point is captured
+  std::vector<ProfileOptions> devices{1};  // once for each; the first is that of all but predicted times
+  std::optional<bool> polynomial{};        // false: every point is captured
   std::string metric{}, memory{};
   bool turns = true;
   Voice voice = Voice::kFlags;
@@ -155,7 +155,8 @@ SweepAnswer sweep(const SweepRequest& request, PointSource& source);
 
 struct FitRequest {
   CaptureRequest model;
-  std::string variable{}, memory{}, reserve{};  // "": batch, that of the device, as fit_question has it
+  // "": batch, that of the device, no limit, as fit_question has it.
+  std::string variable{}, memory{}, max_time{}, reserve{};
   std::optional<std::int64_t> step{};
   ProfileOptions profile{};
   Voice voice = Voice::kFlags;
@@ -169,6 +170,7 @@ struct LlmRequest {
   std::string prompt{}, generate{}, batches{}, reserve{};  // "": 2048, 256, "1,8,32", the default
   std::string routing = "balanced";
   std::vector<ProfileOptions> devices{};
+  bool mode_is_given = false;  // else the device alone, as servers replay their steps
   bool plot = false;
   Voice voice = Voice::kFlags;
 };

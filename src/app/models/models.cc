@@ -239,6 +239,8 @@ Graph found_model(const CaptureRequest& request, Listener& listener) {
 
 }  // namespace
 
+bool is_graph_file(const std::string& model) { return is_read_here(model_file_kind(model)); }
+
 Graph load_model(const CaptureRequest& request, Listener& listener) {
   Graph graph = found_model(request, listener);
   apply_edits(graph, request);

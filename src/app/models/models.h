@@ -18,6 +18,9 @@ namespace opscope {
 // From a file that C++ reads, the cache or Python, in this order.
 Graph load_model(const CaptureRequest& request, Listener& listener);
 
+// Whether a model is a graph in a file, which no flag captures anew.
+bool is_graph_file(const std::string& model);
+
 // From a file that C++ reads, if the model is one.
 std::optional<Graph> read_model(const CaptureRequest& request);
 

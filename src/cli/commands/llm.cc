@@ -21,7 +21,9 @@ int run_llm(const LlmFlags& flags) {
   request.routing = flags.cost.routing;
   written.texts.erase("batch");
   request.model = request_from(written, &text.notes);
-  if (!flags.cost.hardware.empty()) request.devices = profile_options_by_device(flags.cost);
+  const std::vector<ProfileOptions> devices = profile_options_by_device(flags.cost);
+  if (!flags.cost.hardware.empty()) request.devices = devices;
+  request.mode_is_given = !flags.cost.mode.empty();
   const PictureOutput output(flags, text);
   request.plot = output.is_picture();
   Talk talk(flags.talk);
@@ -48,6 +50,10 @@ Action define_llm(CLI::App& app) {
             "Devices to price on: names from `opscope devices` or TOML files, h200,l4");
   add_value(app, "--float32", flags->cost.float32, "HOW",
             "How float32 matrix products run on --hardware: torch (default), tf32 or ieee");
+  add_run_flags(app, flags->cost,
+                "How its steps run there: graph (the device alone, as servers replay CUDA graphs; default), "
+                "eager (op by "
+                "op, as captured) or compiled (each fused subgraph is one kernel)");
   add_routing_flag(app, flags->cost.routing);
   add_report_flags(app, *flags, "All notes", format_help(", svg, png or pdf"));
   return [flags] { return run_llm(*flags); };

@@ -2,6 +2,7 @@
 #include "report/predict/predict.h"
 
 #include "base/error.h"
+#include "base/files.h"
 #include "cli/flags/flags.h"
 
 namespace opscope {
@@ -16,7 +17,7 @@ struct PredictFlags : ModelCommandFlags {
 void capture_as_on(const std::vector<ProfileOptions>& targets, WrittenRequest& written) {
   const bool gpu =
       std::ranges::all_of(targets, [](const auto& each) { return each.hardware->kind == "gpu"; });
-  if (gpu && written.text("device").empty()) written.set("device", "cuda");
+  if (gpu && written.text("device").empty() && !is_graph_file(written.named())) written.set("device", "cuda");
 }
 
 int run_predict(PredictFlags& flags) {

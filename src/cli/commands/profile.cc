@@ -43,7 +43,8 @@ SweepRequest sweep_request(const SweepFlags& flags, std::vector<std::string>& no
   if (flags.polynomial && flags.every_point)
     throw Error("--polynomial and --every-point exclude each other", "sweep", "leave one out");
   WrittenRequest written = flags.model;
-  SweepRequest request{.model = {}, .axes = axes_of(written), .profile = profile_options(flags.cost)};
+  SweepRequest request{
+      .model = {}, .axes = axes_of(written), .devices = profile_options_by_device(flags.cost)};
   request.model = request_from(written, &notes);
   if (flags.polynomial || flags.every_point) request.polynomial = flags.polynomial;
   request.metric = flags.metric, request.memory = flags.memory, request.turns = !flags.no_turns;
@@ -76,13 +77,16 @@ int run_sweep(const SweepFlags& flags) {
 }
 
 struct FitFlags : ModelCommandFlags {
-  std::string variable, memory, reserve, step;
+  std::string variable, memory, max_time, reserve, step;
 };
 
 int run_fit(const FitFlags& flags) {
   TextOptions text;
-  FitRequest request{
-      .model = {}, .variable = flags.variable, .memory = flags.memory, .reserve = flags.reserve};
+  FitRequest request{.model = {},
+                     .variable = flags.variable,
+                     .memory = flags.memory,
+                     .max_time = flags.max_time,
+                     .reserve = flags.reserve};
   request.profile = profile_options(flags.cost);
   request.model = request_from(flags.model, &text.notes);
   read_number(request.step, "--step", flags.step, 1);
@@ -223,6 +227,8 @@ Action define_fit(CLI::App& app) {
   add_model_flags(app, flags->model);
   add_value(app, "--memory", flags->memory, "BYTES",
             "Memory to fit into, for example 24GiB. Default: the memory of --hardware");
+  add_value(app, "--max-time", flags->max_time, "TIME",
+            "Predicted time on --hardware to stay within, for example 20ms");
   add_value(
       app, "--reserve", flags->reserve, "BYTES",
       "Part of the memory to keep free: 1GiB, 10% or 0. Default: what the allocator, and with --hardware the "

@@ -78,6 +78,13 @@ void add_routing_flag(CLI::App& app, std::string& routing) {
             "number), worst (as many as possible), or a number");
 }
 
+void add_run_flags(CLI::App& app, CostRequest& request, const std::string& mode_help) {
+  add_value(app, "--mode", request.mode, "NAME", mode_help);
+  add_value(app, "--host", request.host, "SPEED",
+            "Speed of the host that calls the ops, in eager mode: 1.5x is half as fast again as the "
+            "calibrated one");
+}
+
 void add_cost_flags(CLI::App& app, CostRequest& request) {
   add_convention_flag(app, request.convention);
   add_value(
@@ -90,12 +97,10 @@ void add_cost_flags(CLI::App& app, CostRequest& request) {
   add_value(app, "--float32", request.float32, "NAME",
             "Precision of float32 products on the device: torch (TF32 for convolutions only, PyTorch's "
             "default), tf32 (wherever possible) or ieee (never)");
-  add_value(app, "--mode", request.mode, "NAME",
-            "How it runs there: eager (op by op; default), graph (CUDA graphs: the device alone) or compiled "
-            "(each fused subgraph is one kernel)");
-  add_value(app, "--host", request.host, "SPEED",
-            "Speed of the host that calls the ops, in eager mode: 1.5x is half as fast again as the "
-            "calibrated one");
+  add_run_flags(
+      app, request,
+      "How it runs there: eager (op by op; default), graph (CUDA graphs: the device alone) or compiled "
+      "(each fused subgraph is one kernel)");
   add_routing_flag(app, request.routing);
   add_value(app, "--partition", request.partition, "NAME",
             "How ops are grouped into subgraphs: none (one op each), layer (one leaf module each) or "

@@ -35,6 +35,8 @@ void add_result_flags(CLI::App& app, CommandFlags& flags, const std::string& for
 void add_report_flags(CLI::App& app, CommandFlags& flags, const std::string& verbose,
                       const std::string& formats = "");
 void add_convention_flag(CLI::App& app, std::string& convention);
+// --mode with its help, and --host.
+void add_run_flags(CLI::App& app, CostRequest& request, const std::string& mode_help);
 void add_routing_flag(CLI::App& app, std::string& routing);
 
 // The number of a flag, where it was given.

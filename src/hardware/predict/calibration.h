@@ -68,6 +68,8 @@ struct HostCosts {
   double launch = 0;       // from the host's call to the start on the device
   double synchronise = 0;  // to wait for the device, where it is idle
   std::string source{};    // where it is from, if not measured on this host
+
+  bool is_known() const { return op > 0 || dispatch > 0; }
 };
 
 // Whole runs beside what was predicted of them: not those that anything was fitted on.

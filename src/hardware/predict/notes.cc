@@ -30,9 +30,14 @@ std::vector<std::string> prediction_notes(const PredictedRun& run) {
       predictor.calibration() && part > kWorthNoting * busy)
     notes.push_back(format_percent(part, busy) +
                     " of the device's time is the roofline's: no rates are known for such ops");
-  if (run.mode == RunMode::kEager && predictor.calibration() && !predictor.is_host() &&
-      !(run.host_seconds > 0))
+  if (run.mode != RunMode::kEager || predictor.is_host()) return notes;
+  if (!(run.host_seconds > 0))
     notes.push_back("what the host takes to call ops is not known here: the time is the device's alone");
+  else if (predictor.host_is_borrowed())
+    notes.push_back(
+        fmt::format("what the host takes to call ops is taken from the calibration of {}: --host changes it, "
+                    "--mode graph leaves it out",
+                    predictor.host()->device));
   return notes;
 }
 

@@ -71,10 +71,14 @@ double unlike(const Device& a, const Device& b) {
 
 std::string_view name(TimeSource source) { return kSourceNames[source]; }
 
-Predictor::Predictor(DevicePointer device, CalibrationPointer calibration, DevicePointer calibrated)
-    : device_(std::move(device)), calibrated_(std::move(calibrated)), calibration_(std::move(calibration)) {
-  if (!calibration_) return;
-  for (const auto& [op, seconds] : calibration_->host_ops) host_.emplace_back(hash64(op), seconds);
+Predictor::Predictor(DevicePointer device, CalibrationPointer calibration, DevicePointer calibrated,
+                     CalibrationPointer host)
+    : device_(std::move(device)),
+      calibrated_(std::move(calibrated)),
+      calibration_(std::move(calibration)),
+      host_of_(host ? std::move(host) : calibration_) {
+  if (!host_of_) return;
+  for (const auto& [op, seconds] : host_of_->host_ops) host_.emplace_back(hash64(op), seconds);
   std::ranges::sort(host_);
 }
 
@@ -87,7 +91,7 @@ double Predictor::run_spread() const {
 double Predictor::host_seconds(std::uint64_t op) const {
   const auto found = std::ranges::lower_bound(host_, op, {}, &std::pair<std::uint64_t, double>::first);
   if (found != host_.end() && found->first == op) return found->second;
-  return calibration_ ? calibration_->host.dispatch : 0;
+  return host_of_ ? host_of_->host.dispatch : 0;
 }
 
 const Predictor::FamilyOps& Predictor::measured(OpFamily family) const {
@@ -188,11 +192,41 @@ PredictedOp Predictor::predict(const OpCall& call, const Op& op, const OpCost& c
   return predicted;
 }
 
+PredictedOp Predictor::kernel(OpFamily family, DType dtype, double work, Count bytes) const {
+  PredictedOp predicted;
+  const auto rates = rates_for(family, dtype, OpGroup::kPlain);
+  const double peak = product_rate(*device_, family, dtype, Float32::kTorch);
+  const double flop_rate = rates ? rates->flop_rate : peak;
+  const double byte_rate = rates ? rates->byte_rate : device_->memory_bandwidth.value;
+  const double compute = flop_rate > 0 ? work / flop_rate : 0;
+  const double memory = byte_rate > 0 ? static_cast<double>(bytes) / byte_rate : 0;
+  predicted.seconds = std::max(compute, memory) + (rates ? rates->seconds : 0);
+  predicted.deviation = rates ? rates->spread : kRoofline;
+  predicted.limit = compute > memory ? Limit::kCompute : Limit::kMemory;
+  predicted.source = !rates          ? TimeSource::kRoofline
+                     : is_borrowed() ? TimeSource::kBorrowed
+                                     : TimeSource::kFamily;
+  return predicted;
+}
+
 double Predictor::generated_kernel_seconds(Count bytes, double one_by_one) const {
   const auto rates = rates_for(OpFamily::kPointwise, DType::kFloat32, OpGroup::kPlain);
   if (!rates || !(rates->byte_rate > 0)) return std::min(one_by_one, memory_seconds(*device_, bytes));
   return std::min(one_by_one, static_cast<double>(bytes) / rates->byte_rate + rates->seconds);
 }
+
+namespace {
+
+// Of a GPU whose own host is not known, since one host calls as fast for any: that of a calibration that has
+// one.
+CalibrationPointer host_for(const Device& device, const CalibrationPointer& calibration) {
+  if (device.kind != "gpu" || (calibration && calibration->host.is_known())) return nullptr;
+  for (const CalibrationPointer& each : known_calibrations())
+    if (each->kind == "gpu" && each->host.is_known()) return each;
+  return nullptr;
+}
+
+}  // namespace
 
 PredictorPointer predictor_for(const DevicePointer& device, const CalibrationPointer& own) {
   static std::mutex mutex;
@@ -211,7 +245,8 @@ PredictorPointer predictor_for(const DevicePointer& device, const CalibrationPoi
   }
   PredictorPointer& found = known[{device.get(), calibration.get()}];
   if (!found)
-    found = std::make_shared<const Predictor>(device, calibration, calibration ? calibrated : nullptr);
+    found = std::make_shared<const Predictor>(device, calibration, calibration ? calibrated : nullptr,
+                                              host_for(*device, calibration));
   return found;
 }
 

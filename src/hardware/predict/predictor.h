@@ -33,19 +33,26 @@ struct PredictedOp {
 // for.
 class Predictor {
  public:
-  // `calibration`: of the device, of a related one, or nullptr.
-  Predictor(DevicePointer device, CalibrationPointer calibration, DevicePointer calibrated);
+  // `calibration`: of the device, of a related one, or nullptr. `host`: whose host calls the ops; nullptr:
+  // that of the calibration.
+  Predictor(DevicePointer device, CalibrationPointer calibration, DevicePointer calibrated,
+            CalibrationPointer host = nullptr);
 
   const Device& device() const { return *device_; }
   const Calibration* calibration() const { return calibration_.get(); }
   bool is_borrowed() const { return calibrated_ != nullptr && calibrated_->id != device_->id; }
   const Device& calibrated() const { return *calibrated_; }  // where it is borrowed from
-  bool is_host() const { return device_->kind == "cpu"; }    // ops run where they are called
+  // Whose host calls the ops; nullptr: nothing is known of any.
+  const Calibration* host() const { return host_of_.get(); }
+  bool host_is_borrowed() const { return host_of_ != calibration_; }
+  bool is_host() const { return device_->kind == "cpu"; }  // ops run where they are called
   // Standard deviation of the logarithm of whole runs.
   double run_spread() const;
 
   PredictedOp predict(const OpCall& call, const Op& op, const OpCost& cost, DType dtype,
                       Float32 float32) const;
+  // A kernel that no op of the graph is: by the rates of its family. `work`: FLOPs.
+  PredictedOp kernel(OpFamily family, DType dtype, double work, Count bytes) const;
   // A kernel that a compiler makes of ops that took so long one by one.
   double generated_kernel_seconds(Count bytes, double one_by_one) const;
 
@@ -62,7 +69,7 @@ class Predictor {
   double host_seconds(std::uint64_t op) const;
 
   DevicePointer device_, calibrated_;
-  CalibrationPointer calibration_;
+  CalibrationPointer calibration_, host_of_;
   mutable std::array<FamilyOps, kFamilies> families_;
   std::vector<std::pair<std::uint64_t, double>> host_;  // by op: to call it
 };

@@ -141,7 +141,7 @@ class Simulation {
 
   const HostCosts& host() const {
     static const HostCosts kNoHost;
-    return predictor_.calibration() ? predictor_.calibration()->host : kNoHost;
+    return predictor_.host() ? predictor_.host()->host : kNoHost;
   }
 
   // Calls of modules that begin at the op.

@@ -225,10 +225,9 @@ Section hardware_section(const Profile& profile) {
     section.add("  launches", format_time(roofline.launch_seconds() * static_cast<double>(roofline.kernels)),
                 fmt::format("{} kernel launches, {} each", roofline.kernels, device.launch_overhead->text));
   if (is_predicted(profile)) {
-    section.add(
-        "Predicted", predicted_text(profile.totals),
-        predicted_range_text(profile, profile.totals) + "; " + prediction_limits_text(profile.predicted));
-    section.add("  known from", "", prediction_sources_text(profile.predicted));
+    section.add("Predicted", predicted_text(profile.totals),
+                predicted_range_text(profile, profile.totals) + " (p10 to p90)");
+    add_prediction(section, profile);
   }
   section.add("Memory",
               {device.memory_size ? device.memory_size->text : "-",

@@ -112,6 +112,12 @@ Cell timed_cell(const StepTime& time, const std::string& text) {
   return time.known ? Cell(text) : Cell("?", Style::kQuiet);
 }
 
+Cell time_cell(const StepTime& time) { return timed_cell(time, format_time(time.seconds)); }
+
+std::string range_text(const StepTime& time) {
+  return time.known ? format_time(time.range.low) + " to " + format_time(time.range.high) : "-";
+}
+
 Cell fit_cell(const LlmDevice& device, const LlmRow& row) {
   if (!device.memory) return {"?", Style::kQuiet};
   if (row.fits) return {"yes", Style::kGood};
@@ -121,12 +127,14 @@ Cell fit_cell(const LlmDevice& device, const LlmRow& row) {
 Columns<LlmRow> device_columns(const LlmDevice& device) {
   using Row = const LlmRow&;
   return {{words(""), [](Row row) { return Cell("batch " + exact(row.batch), Style::kStrong); }},
-          {number("TTFT"), [](Row row) { return timed_cell(row.prefill, format_time(row.first_token())); }},
-          {words("bound").quiet().or_not(), [](Row row) { return bound(row.prefill); }},
-          {number("TPOT"), [](Row row) { return timed_cell(row.decode, format_time(row.next_token())); }},
-          {words("bound").quiet().or_not(), [](Row row) { return bound(row.decode); }},
-          {number("tok/s user"), [](Row row) { return timed_cell(row.decode, rate_text(row.user_rate())); }},
-          {number("tok/s").strong(), [](Row row) { return timed_cell(row.decode, rate_text(row.rate())); }},
+          {number("TTFT"), [](Row row) { return time_cell(row.predicted_prefill); }},
+          {number("roofline").quiet(), [](Row row) { return time_cell(row.prefill); }},
+          {number("TPOT"), [](Row row) { return time_cell(row.predicted_decode); }},
+          {number("roofline").quiet(), [](Row row) { return time_cell(row.decode); }},
+          {number("tok/s user").or_not(),
+           [](Row row) { return timed_cell(row.predicted_decode, rate_text(row.user_rate())); }},
+          {number("tok/s").strong(),
+           [](Row row) { return timed_cell(row.predicted_decode, rate_text(row.rate())); }},
           {number("Memory"), [](Row row) { return format_bytes(row.need.total()); }},
           {number("Fits"), [&device](Row row) { return fit_cell(device, row); }},
           {number("Max context"), [&device](Row row) {
@@ -154,8 +162,19 @@ std::string ridge_line(const LlmAnswer& answer, const LlmDevice& device) {
       format_ratio(answer.prefills.front().served.arithmetic_intensity()));
 }
 
+// "p10 to p90: batch 1 TTFT 47.0 ms to 62.4 ms, TPOT 6.01 ms to 7.98 ms; batch 8 ..."
+std::string ranges_line(const LlmDevice& device) {
+  std::string text = "p10 to p90: ";
+  for (const LlmRow& row : device.rows)
+    text +=
+        fmt::format("{}batch {} TTFT {}, TPOT {}", &row == &device.rows.front() ? "" : "; ", exact(row.batch),
+                    range_text(row.predicted_prefill), range_text(row.predicted_decode));
+  return text;
+}
+
 Section device_section(const LlmAnswer& answer, const LlmDevice& device) {
   Section section = titled_section(devices_text(device), table_of(device_columns(device), device.rows));
+  section.remarks.push_back(ranges_line(device));
   section.remarks.push_back(memory_line(answer, device));
   section.remarks.push_back(ridge_line(answer, device));
   if (device.devices > 1)
@@ -166,17 +185,24 @@ Section device_section(const LlmAnswer& answer, const LlmDevice& device) {
   return section;
 }
 
+std::string_view mode_text(RunMode mode) {
+  return mode == RunMode::kGraph      ? "--mode graph: the device alone, as a server replays CUDA graphs"
+         : mode == RunMode::kCompiled ? "--mode compiled: each fused subgraph is one kernel"
+                                      : "--mode eager: op by op, with the host, as captured";
+}
+
 Section remarks_section(const LlmAnswer& answer) {
   Section section{""};
   if (answer.devices.empty()) {
     section.remarks.push_back("No device is named, so there are no times: --hardware h200, or h200,l4");
     return section;
   }
-  section.remarks.push_back(
-      fmt::format("Times are rooflines, the least that the peaks of the device allow; a real server takes "
-                  "longer. TTFT: the "
-                  "prompts of a batch together. TPOT: a decode step at {} tokens, the middle of the answer",
-                  exact(answer.question.middle())));
+  section.remarks.push_back(fmt::format(
+      "TTFT, the prompts of a batch together, and TPOT, a decode step at {} tokens (the middle of the "
+      "answer), are predicted ({}), and tokens per second follow from them. "
+      "roofline: the least that the peaks of the device allow",
+      exact(answer.question.middle()), mode_text(answer.devices.front().options.mode)));
+  for (const std::string& note : answer.time_notes) section.remarks.push_back("Predicted: " + note);
   section.remarks.push_back(
       fmt::format("Memory: weights, a cache of {} tokens for each sequence, the most of a decode step or of "
                   "one prompt, and "
@@ -226,16 +252,21 @@ void write_step(JsonWriter& json, const ServedStep& step) {
   json.fields("peak_memory_bytes", step.at_peak.total(), "eager_peak_memory_bytes", step.eager_peak.total());
 }
 
-void write_time(JsonWriter& json, std::string_view key, const StepTime& time) {
-  json.key(key);
-  time.known ? json.value(time.seconds) : json.null();
+// What is predicted, its interval, and the roofline; null where it is not known.
+void write_time(JsonWriter& json, const std::string& key, const StepTime& predicted,
+                const StepTime& roofline) {
+  const auto cell = [](const StepTime& time, double value) { return time.known ? Cell(value) : Cell(); };
+  write_field(json, key + "_seconds", cell(predicted, predicted.seconds));
+  write_field(json, key + "_p10_seconds", cell(predicted, predicted.range.low));
+  write_field(json, key + "_p90_seconds", cell(predicted, predicted.range.high));
+  write_field(json, key + "_roofline_seconds", cell(roofline, roofline.seconds));
 }
 
 void write_row(JsonWriter& json, const LlmRow& row) {
   json.field("batch", row.batch);
-  write_time(json, "first_token_seconds", row.prefill);
+  write_time(json, "first_token", row.predicted_prefill, row.prefill);
   json.field("prefill_bound", bound(row.prefill));
-  write_time(json, "next_token_seconds", row.decode);
+  write_time(json, "next_token", row.predicted_decode, row.decode);
   json.field("decode_bound", bound(row.decode));
   json.fields("tokens_per_second_per_user", row.user_rate(), "tokens_per_second", row.rate());
   json.fields("memory_bytes", row.need.total(), "allocator_bytes", row.need.allocator, "fixed_bytes",
@@ -272,7 +303,9 @@ void write_answer(JsonWriter& json, const LlmAnswer& answer) {
       json.fields("window", group.window, "sequence_bytes", group.sequence_bytes);
     });
   });
-  json.field("time_source", name(TimeSource::kRoofline));
+  json.fields("time_source", "predicted", "mode",
+              answer.devices.empty() ? std::string_view() : name(answer.devices.front().options.mode));
+  json.list("prediction_notes", answer.time_notes);
   std::vector<ServedStep> steps = answer.prefills;
   steps.insert(steps.end(), answer.decodes.begin(), answer.decodes.end());
   json.objects("steps", steps, [&](const ServedStep& step) { write_step(json, step); });
@@ -315,10 +348,19 @@ Table flat_table(const LlmAnswer& answer) {
       {"prefill_bytes", [](Row flat) { return flat.prefill->served.bytes(); }},
       {"decode_flops", [](Row flat) { return flat.decode->served.flops; }},
       {"decode_bytes", [](Row flat) { return flat.decode->served.bytes(); }}};
-  columns += real_column<FlatRow>("first_token_seconds",
-                                  of_row([](const LlmRow& row) { return row.first_token(); }));
-  columns +=
-      real_column<FlatRow>("next_token_seconds", of_row([](const LlmRow& row) { return row.next_token(); }));
+  const auto add_time = [&](const std::string& key, StepTime LlmRow::*predicted, StepTime LlmRow::*roofline) {
+    const auto read = [&](const std::string& name, StepTime LlmRow::*time, const auto& value) {
+      columns += real_column<FlatRow>(key + name, [time, value](Row flat) {
+        return flat.row && (flat.row->*time).known ? Cell(value(flat.row->*time)) : Cell();
+      });
+    };
+    read("_seconds", predicted, [](const StepTime& time) { return time.seconds; });
+    read("_p10_seconds", predicted, [](const StepTime& time) { return time.range.low; });
+    read("_p90_seconds", predicted, [](const StepTime& time) { return time.range.high; });
+    read("_roofline_seconds", roofline, [](const StepTime& time) { return time.seconds; });
+  };
+  add_time("first_token", &LlmRow::predicted_prefill, &LlmRow::prefill);
+  add_time("next_token", &LlmRow::predicted_decode, &LlmRow::decode);
   columns += real_column<FlatRow>("tokens_per_second_per_user",
                                   of_row([](const LlmRow& row) { return row.user_rate(); }));
   columns += real_column<FlatRow>("tokens_per_second", of_row([](const LlmRow& row) { return row.rate(); }));

@@ -45,7 +45,7 @@ struct Picture {
     std::string text = answer.model.source + " · " + answer.model.weight_dtypes + " weights";
     if (device)
       text += " · " + (device->devices > 1 ? format_exact(Count{device->devices}) + " x " : "") +
-              device->device().name + " · at the roofline";
+              device->device().name + " · predicted, " + std::string(name(device->options.mode));
     return text;
   }
 

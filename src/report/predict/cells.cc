@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <ranges>
 
 #include "base/text.h"
@@ -36,21 +37,6 @@ std::string shares_text(const std::array<double, count>& parts) {
   return text;
 }
 
-// Whose figures they are, and of when.
-std::string calibration_text(const PredictedRun& run) {
-  const Predictor& predictor = *run.predictor;
-  const Calibration* calibration = predictor.calibration();
-  if (calibration == nullptr) return "no calibration of this device or one like it: the roofline";
-  std::string text =
-      "calibration of " + (predictor.is_borrowed() ? predictor.calibrated().id : calibration->device);
-  for (const std::string_view key : {"date", "torch"})
-    if (const std::string_view fact = calibration->fact(key); !fact.empty())
-      text += fmt::format(", {}{}", key == "torch" ? "torch " : "", fact);
-  if (!calibration->is_measured) text += ", from published measurements";
-  if (!calibration->file.empty()) text += ", " + calibration->file;
-  return text;
-}
-
 }  // namespace
 
 std::string predicted_text(const Metrics& metrics) {
@@ -80,13 +66,30 @@ Columns<Metrics> predicted_columns(const Profile& profile, const std::string& be
        [](const Metrics& m) { return m.predicted_unknown ? Cell(m.predicted_unknown) : Cell(Absent{}); }}};
 }
 
-std::string prediction_limits_text(const PredictedRun& run) {
-  return fmt::format("{}: {}", name(run.mode), shares_text<RunLimit>(run.by_limit));
-}
+std::string prediction_limits_text(const PredictedRun& run) { return shares_text<RunLimit>(run.by_limit); }
 
 std::string prediction_sources_text(const PredictedRun& run) {
-  const std::string shares = shares_text<TimeSource>(run.by_source);
-  return (shares.empty() ? "" : shares + "; ") + calibration_text(run);
+  return shares_text<TimeSource>(run.by_source);
+}
+
+std::string calibration_text(const PredictedRun& run) {
+  const Predictor& predictor = *run.predictor;
+  const Calibration* calibration = predictor.calibration();
+  if (calibration == nullptr) return "none of this device or one like it";
+  std::string text = predictor.is_borrowed() ? predictor.calibrated().id : calibration->device;
+  for (const std::string_view key : {"date", "torch"})
+    if (const std::string_view fact = calibration->fact(key); !fact.empty())
+      text += fmt::format(", {}{}", key == "torch" ? "torch " : "", fact);
+  if (!calibration->is_measured) text += ", from published measurements";
+  if (!calibration->file.empty()) text += ", " + std::filesystem::path(calibration->file).filename().string();
+  return text;
+}
+
+void add_prediction(Facts& section, const Profile& profile) {
+  const PredictedRun& run = profile.predicted;
+  section.add("  limits", std::string(name(run.mode)), prediction_limits_text(run));
+  section.add("  known from", "", prediction_sources_text(run));
+  section.add("  calibration", "", calibration_text(run));
 }
 
 std::vector<std::pair<std::string_view, Metrics>> predicted_phases(const Profile& profile) {

@@ -11,13 +11,13 @@ namespace {
 
 std::string host_text(const Profile& profile) {
   const PredictedRun& run = profile.predicted;
-  const HostCosts* host = run.predictor->calibration() ? &run.predictor->calibration()->host : nullptr;
+  const HostCosts* host = run.predictor->host() ? &run.predictor->host()->host : nullptr;
   if (host == nullptr || !(run.host_seconds > 0)) return "not known: no calibration has it";
-  std::string text = fmt::format("Python and dispatch, {} of {}", plural(profile.costs.size(), "op"),
+  std::string text = fmt::format("Python's and dispatch's, for {} of {}", plural(profile.costs.size(), "op"),
                                  plural(profile.graph->modules.size(), "module"));
   if (profile.options.host_speed != 1)
     text += fmt::format(", a host {:g}x as fast", profile.options.host_speed);
-  return host->source.empty() ? text : text + "; " + host->source;
+  return text;
 }
 
 Document make_predicted_document(const Profile& profile, TextOptions options) {
@@ -48,8 +48,7 @@ Section prediction_section(const Profile& profile) {
   for (const auto& [phase, metrics] : predicted_phases(profile))
     section.add("  " + std::string(phase), predicted_text(metrics),
                 format_percent(metrics.predicted_time, totals.predicted_time));
-  section.add("Limits", std::string(name(run.mode)),
-              prediction_limits_text(run).substr(name(run.mode).size() + 2));
+  section.add("Limits", std::string(name(run.mode)), prediction_limits_text(run));
   if (run.mode == RunMode::kEager)
     section.add("  host", format_time(run.host_seconds, Zero::kDash), host_text(profile));
   if (!run.predictor->is_host())
@@ -58,11 +57,15 @@ Section prediction_section(const Profile& profile) {
         run.seconds > 0 ? format_percent(run.device_seconds, run.seconds) + " of the time it is busy" : "");
   section.add("  roofline", roofline_text(totals), "the least it can take: no launches, every peak reached");
   section.add("Known from", std::string(profile.roofline.device->id), prediction_sources_text(run));
+  section.add("  calibration", "", calibration_text(run));
   if (run.unknown_ops > 0)
     section.remarks.push_back(
         fmt::format("{} not in it: neither work nor rate is known",
                     run.unknown_ops == 1 ? "1 op is" : fmt::format("{} ops are", run.unknown_ops)));
   for (std::string& note : prediction_notes(run)) section.remarks.push_back("- " + std::move(note));
+  if (const Calibration* host = run.predictor->host();
+      host && run.host_seconds > 0 && !host->host.source.empty())
+    section.remarks.push_back("- the host is " + host->host.source + " (--host)");
   return section;
 }
 

@@ -54,16 +54,30 @@ struct Picture {
   std::string subtitle() const {
     std::string text = result.source;
     if (!result.inputs.empty()) text += (text.empty() ? "from " : " · from ") + result.inputs;
-    if (const auto& device = result.options.profile.hardware) text += " · " + device->name;
+    for (std::size_t i = 0; i < result.devices(); ++i)
+      text += (i == 0 ? " · " : " and ") + result.device(i).name;
     return text;
   }
 
   void collect() {
+    const bool several = metric.key == "predicted_seconds" && result.devices() > 1;
+    for (std::size_t device = 0; device < (several ? result.devices() : 1); ++device)
+      collect(device, several);
+    std::erase_if(lines, [](const Line& line) { return line.points.empty(); });
+    left_out = lines.size() > kMostLines ? lines.size() - kMostLines : 0;
+    if (left_out > 0) thin_out();
+    for (Line& line : lines) std::ranges::sort(line.points, {}, &Point::x);
+  }
+
+  // A line for each value of the other axes; with several devices, for each of them.
+  void collect(std::size_t device, bool several) {
     for (std::size_t i = 0; i < result.points.size(); ++i) {
       const SweepPoint& point = result.points[i];
-      const auto value = point.has_figures() ? amount_in(point.figures, metric) : std::nullopt;
+      auto value = point.has_figures() ? amount_in(point.figures, metric) : std::nullopt;
+      if (several && device < point.figures.times.size())
+        value = timed(point.figures.times[device].metrics.predicted_time);
       const SweepPlace place = result.place(i);
-      std::string name;
+      std::string name = several ? result.device(device).id : "";
       for (std::size_t a = 0; a < place.size(); ++a)
         if (a != axis && result.axes[a].size() > 1)
           name += (name.empty() ? "" : ", ") + result.axes[a].name + " " + result.text_of(place, a);
@@ -71,10 +85,6 @@ struct Picture {
       if (found == lines.end()) found = lines.insert(lines.end(), {name, {}});
       if (value) found->points.push_back({static_cast<double>(place[axis]), value->real});
     }
-    std::erase_if(lines, [](const Line& line) { return line.points.empty(); });
-    left_out = lines.size() > kMostLines ? lines.size() - kMostLines : 0;
-    if (left_out > 0) thin_out();
-    for (Line& line : lines) std::ranges::sort(line.points, {}, &Point::x);
   }
 
   // Spread over all, the first and the last among them.

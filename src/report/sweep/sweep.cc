@@ -6,10 +6,42 @@
 #include <map>
 #include <ranges>
 
+#include "base/error.h"
 #include "base/text.h"
+#include "report/predict/cells.h"
 
 namespace opscope {
 namespace {
+
+// Of one device.
+const SweepTime* time_of(const SweepPoint& point, std::size_t device) {
+  return device < point.figures.times.size() ? &point.figures.times[device] : nullptr;
+}
+
+// What the table of metrics does not have of predicted times, and those of further devices; for programs.
+Columns<std::size_t> time_columns(const SweepResult& result) {
+  Columns<std::size_t> columns;
+  for (std::size_t device = 0; device < result.devices(); ++device) {
+    const std::string before = device == 0 ? "" : result.device(device).id + ".";
+    const auto time = [&points = result.points, device](const auto& read) {
+      return [&points, device, read](std::size_t i) {
+        const SweepTime* found = time_of(points[i], device);
+        return found ? Cell(read(*found)) : Cell(Absent{});
+      };
+    };
+    if (device > 0)
+      columns +=
+          real_column<std::size_t>(before + "predicted_seconds",
+                                   time([](const SweepTime& t) { return t.metrics.predicted_seconds(); }));
+    columns += real_column<std::size_t>(before + "predicted_p10_seconds",
+                                        time([](const SweepTime& t) { return t.range().low; }));
+    columns += real_column<std::size_t>(before + "predicted_p90_seconds",
+                                        time([](const SweepTime& t) { return t.range().high; }));
+    columns.push_back({in_json(before + "predicted_unknown_ops"),
+                       time([](const SweepTime& t) { return t.metrics.predicted_unknown; })});
+  }
+  return columns;
+}
 
 // Points by their index.
 Columns<std::size_t> point_columns(const SweepResult& result) {
@@ -34,6 +66,7 @@ Columns<std::size_t> point_columns(const SweepResult& result) {
     else
       columns += real_column<std::size_t>(std::string(metric->key), amount);
   }
+  columns += time_columns(result);
   return columns +=
          {{in_json("confidence"), figures([](const SweepFigures& f) { return name(f.totals.confidence); })},
           {in_csv("state"), state},
@@ -51,6 +84,8 @@ std::vector<std::size_t> done_points(const SweepResult& result) {
 
 void write_turn(JsonWriter& json, const SweepResult& result, const Turn& turn, const TurnLine& line) {
   json.fields("kind", name(turn.kind), "along", result.axes[turn.axis].name);
+  if (turn.kind == TurnKind::kHost || turn.kind == TurnKind::kDevice)
+    json.field("device", result.device(turn.device).id);
   for (std::size_t a = 0; a < result.axes.size(); ++a)
     if (a != turn.axis) json.field(result.axes[a].name, result.text_of(line.held, a));
   const bool crosses = line.course == TurnLine::Course::kCrosses;
@@ -68,6 +103,13 @@ void write_sweep(JsonWriter& json, const SweepReport& report) {
   json.field("convention", name(result.options.profile.convention));
   json.field("hardware",
              result.options.profile.hardware ? result.options.profile.hardware->id : std::string());
+  if (result.devices() > 0) {
+    json.field("mode", name(result.options.profile.mode));
+    std::vector<std::string> others;
+    for (std::size_t i = 1; i < result.devices(); ++i) others.push_back(result.device(i).id);
+    json.list("other_hardware", others);
+    json.list("prediction_notes", result.time_notes);
+  }
   json.fields("complete", result.count(SweepState::kNotDone) == 0, "captures", result.captures);
   json.field("confirmed_by", result.confirmed);
   json.objects("axes", result.axes, [&](const SweepAxis& axis) {
@@ -105,6 +147,31 @@ Cell value_cell(const SweepReport& report, const Metric& metric, const SweepPoin
   return {amount ? text(metric, *amount) : "-", is_over ? Style::kWarning : Style::kPlain};
 }
 
+// For people: of each device, the fastest in bold; of one with p10 and p90.
+Columns<std::size_t> predicted_cells(const SweepResult& result) {
+  Columns<std::size_t> columns;
+  const bool several = result.devices() > 1;
+  for (std::size_t device = 0; device < result.devices(); ++device)
+    columns.push_back({number(several ? "Predicted, " + result.device(device).id : "Predicted"),
+                       [&result, device](std::size_t i) {
+                         const SweepTime* time = time_of(result.points[i], device);
+                         if (!time) return Cell("-", Style::kQuiet);
+                         const auto least = std::ranges::min_element(
+                             result.points[i].figures.times, {},
+                             [](const SweepTime& each) { return each.metrics.predicted_time; });
+                         const bool best = result.devices() > 1 && &*least == time;
+                         return Cell(predicted_text(time->metrics), best ? Style::kStrong : Style::kPlain);
+                       }});
+  if (several) return columns;
+  columns.push_back({number("p10 to p90").quiet().or_not(), [&result](std::size_t i) {
+                       const SweepTime* time = time_of(result.points[i], 0);
+                       if (!time) return Cell("-", Style::kQuiet);
+                       const TimeRange range = time->range();
+                       return Cell(format_time(range.low) + " to " + format_time(range.high), Style::kQuiet);
+                     }});
+  return columns;
+}
+
 // Points by their index; of many the first and the last.
 Table points_table(const SweepReport& report, const TextOptions& options) {
   const SweepResult& result = *report.result;
@@ -112,9 +179,14 @@ Table points_table(const SweepReport& report, const TextOptions& options) {
   for (const std::size_t a : varying(result))
     columns.push_back({number(result.axes[a].name).strong(),
                        [&result, a](std::size_t i) { return result.text_of(result.place(i), a); }});
-  for (const Metric* metric : report.metrics)
+  for (const Metric* metric : report.metrics) {
+    if (metric->key == "predicted_seconds") {
+      columns += predicted_cells(result);
+      continue;
+    }
     columns.push_back({number(std::string(metric->title)),
                        [&, metric](std::size_t i) { return value_cell(report, *metric, result.points[i]); }});
+  }
   if (result.count(SweepState::kFailed) > 0)
     columns.push_back(
         {words("", 12), [&](std::size_t i) { return Cell(result.points[i].problem, Style::kWarning); }});
@@ -164,16 +236,24 @@ std::vector<std::string> problems(const SweepResult& result) {
   return lines;
 }
 
+// "NVIDIA H200 SXM 141GB, eager"; of several their ids.
+std::string devices_text(const SweepResult& result) {
+  if (result.devices() == 0) return "";
+  std::string text = result.devices() == 1 ? result.device(0).name : result.device(0).id;
+  for (std::size_t i = 1; i < result.devices(); ++i) text += " and " + result.device(i).id;
+  return text + ", " + std::string(name(result.options.profile.mode));
+}
+
 Document sweep_document(const SweepReport& report, const TextOptions& options) {
   const SweepResult& result = *report.result;
-  const auto& device = result.options.profile.hardware;
   Document document{without_empty({{result.model.empty() ? "sweep" : result.model, Style::kStrong},
                                    result.source,
                                    result.inputs.empty() ? "" : "from " + result.inputs,
-                                   device ? device->name : "",
+                                   devices_text(result),
                                    {ways_text(result), Style::kQuiet}}),
                     options.notes};
   document.notes.insert(document.notes.end(), result.notes.begin(), result.notes.end());
+  for (const std::string& note : result.time_notes) document.notes.push_back("predicted: " + note);
   if (report.interrupted)
     document.notes.push_back("interrupted: " + plural(result.count(SweepState::kNotDone), "point") +
                              " not done");
@@ -194,13 +274,18 @@ Document sweep_document(const SweepReport& report, const TextOptions& options) {
 
 }  // namespace
 
-std::vector<const Metric*> sweep_metrics_from(const std::string& where, std::string_view text) {
+std::vector<const Metric*> sweep_metrics_from(const std::string& where, std::string_view text,
+                                              bool has_device) {
   const auto asked = metrics_named(text, where, kSweepNeeds | kNeedsMeasurement);
   std::vector<const Metric*> metrics;
   for (const Metric* each : asked) {
     const bool is_time = each->key == "time_seconds";
     const Metric& metric =
         is_time ? metric_at("predicted_seconds") : metric_named(each->key, where, kSweepNeeds);
+    if (!has_device && (metric.need & (kNeedsDevice | kNeedsPrediction)) != 0) {
+      const Missing missing = why_missing(metric);
+      throw Error(std::string(missing.reason), where, std::string(missing.hint));
+    }
     if (std::ranges::find(metrics, &metric) == metrics.end()) metrics.push_back(&metric);
   }
   return metrics;

@@ -12,9 +12,10 @@
 
 namespace opscope {
 
-// "flops,peak-memory-bytes": throws Error naming the choices. A sweep measures nothing, so that "time" is the
-// roofline's.
-std::vector<const Metric*> sweep_metrics_from(const std::string& where, std::string_view text);
+// "flops,peak-memory-bytes": throws Error naming the choices. A sweep measures nothing, so that "time" is
+// what is predicted.
+std::vector<const Metric*> sweep_metrics_from(const std::string& where, std::string_view text,
+                                              bool has_device = true);
 // What is shown where nothing is asked for.
 std::vector<const Metric*> usual_sweep_metrics(const SweepResult& result);
 

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "report/memory/report.h"
+#include "report/predict/cells.h"
 #include "report/sweep/sweep.h"
 
 namespace opscope {
@@ -33,6 +34,11 @@ constexpr std::array kWords{
     TurnWords{"The part that grows with the square of {limit} exceeds half of the FLOPs",
               "The part that grows with the square of {limit} stays small: {share} of the FLOPs {place}",
               "The part that grows with the square of {limit} is over half of the FLOPs at every point"},
+    TurnWords{"{limit} is predicted to be busy for more than half of the time",
+              "{limit} is predicted to wait for the host more than to work at every point",
+              "{limit} is predicted to be busy for more than half of the time at every point"},
+    TurnWords{"{limit}", "{limit} at no point: it comes closest with {share} of its time {place}",
+              "{limit} at every point"},
 };
 
 std::string exact(std::int64_t value) { return format_exact(Count{value}); }
@@ -72,6 +78,9 @@ struct Words {
   // What is exceeded; for squares, what is squared.
   std::string limit() const {
     if (turn.kind == TurnKind::kMemory) return report.memory_text;
+    if (turn.kind == TurnKind::kHost) return result.device(turn.device).id;
+    if (turn.kind == TurnKind::kDevice)
+      return result.device(0).id + " is predicted to be faster than " + result.device(turn.device).id;
     if (turn.kind != TurnKind::kRidge) return axis;
     std::string text = format_ratio(ridge_of(result).value_or(10)) + " FLOPs/byte";
     const auto& device = result.options.profile.hardware;
@@ -144,29 +153,62 @@ struct EndWords {
   std::string_view name, verdict;
 };
 constexpr std::array kEnds{
-    EndWords{"memory", "{size} is the largest that fits {limit}"},
-    EndWords{"model", "{size} fits {limit}, and the model accepts no more: {problem}"},
-    EndWords{"nothing", "not even {size} fits {limit}"},
+    EndWords{"memory", "{size} is the largest that {within}"},
+    EndWords{"time", "{size} is the largest that {within}"},
+    EndWords{"model", "{size} {within}, and the model accepts no more: {problem}"},
+    EndWords{"nothing", "not even {size} {within}"},
     EndWords{"fails", "not even {size} can be captured: {problem}"},
-    EndWords{"unlimited", "{size} still fits {limit}, and nothing larger was tried"},
+    EndWords{"unlimited", "{size} still {within}, and nothing larger was tried"},
 };
 const EndWords& words_of(const FitAnswer& answer) { return kEnds[static_cast<std::size_t>(answer.end)]; }
+
+std::string memory_text(const FitQuestion& question) {
+  std::string text = binary_bytes(question.memory);
+  if (!question.reserve.by_default && question.reserve.fixed)
+    text += " less " + binary_bytes(question.reserve.fixed) + " kept free";
+  return text;
+}
+std::string time_text(const FitQuestion& question) {
+  return format_time(static_cast<double>(question.max_time) * kPicosecond);
+}
+
+bool fits_memory(const FitQuestion& question, const FitPoint& point) {
+  return !question.memory || point.need.total() <= question.memory;
+}
+bool fits_time(const FitQuestion& question, const FitPoint& point) {
+  return !question.max_time || point.figures.totals.predicted_time <= question.max_time;
+}
+
+// The limits that the verdict is about: the one that ends it, those that not even the smallest keeps, or all.
+std::string within_text(const FitAnswer& answer) {
+  const FitQuestion& question = answer.question;
+  bool memory = bool(question.memory), time = bool(question.max_time);
+  if (answer.end == End::kMemory) time = false;
+  if (answer.end == End::kTime) memory = false;
+  if (answer.end == End::kNothing) {
+    memory = memory && !fits_memory(question, *answer.next);
+    time = time && !fits_time(question, *answer.next);
+  }
+  std::string text = memory ? "fits " + memory_text(question) : "";
+  if (time)
+    text.append(memory ? " and " : "").append("is predicted to take at most ").append(time_text(question));
+  return text;
+}
 
 std::string verdict(const FitAnswer& answer) {
   const FitQuestion& question = answer.question;
   const std::int64_t value = answer.end == End::kFails     ? answer.problem_at
                              : answer.end == End::kNothing ? answer.next->value
                                                            : answer.best->value;
-  std::string limit = binary_bytes(question.memory);
-  if (!question.reserve.by_default && question.reserve.fixed)
-    limit += " less " + binary_bytes(question.reserve.fixed) + " kept free";
   return fmt::format(fmt::runtime(words_of(answer).verdict),
                      fmt::arg("size", spoken(question.variable) + " " + exact(value)),
-                     fmt::arg("limit", limit), fmt::arg("problem", answer.problem));
+                     fmt::arg("within", within_text(answer)), fmt::arg("problem", answer.problem));
 }
 
 // Beside the tensors.
 Count reserved(const FitPoint& point) { return point.need.library + point.need.allocator + point.need.fixed; }
+
+bool is_timed(const FitPoint& point) { return point.time.high > 0; }
 
 void write_point(JsonWriter& json, std::string_view key, const std::optional<FitPoint>& point) {
   if (!point) return json.key(key), json.null();
@@ -175,13 +217,23 @@ void write_point(JsonWriter& json, std::string_view key, const std::optional<Fit
     json.fields("reserved_bytes", reserved(*point), "needed_bytes", point->need.total());
     write_fields(json, split_columns(), point->figures.at_peak);
     json.field("peak_at", point->peak_at);
+    if (!is_timed(*point)) return;
+    json.fields("predicted_seconds", point->figures.totals.predicted_seconds(), "predicted_p10_seconds",
+                point->time.low, "predicted_p90_seconds", point->time.high);
+    json.field("predicted_unknown_ops", point->figures.totals.predicted_unknown);
   });
 }
 
 void write_answer(JsonWriter& json, const FitAnswer& answer) {
   begin_report(json);
   json.fields("model", answer.model, "source", answer.source, "variable", answer.question.variable);
-  json.fields("memory_bytes", answer.question.memory, "reserve_bytes", answer.question.reserve.fixed);
+  const auto given = [](Count limit, const auto& value) { return limit ? Cell(value) : Cell(); };
+  write_field(json, "memory_bytes", given(answer.question.memory, answer.question.memory));
+  json.field("reserve_bytes", answer.question.reserve.fixed);
+  write_field(json, "max_time_seconds",
+              given(answer.question.max_time, static_cast<double>(answer.question.max_time) * kPicosecond));
+  json.fields("hardware", answer.hardware, "mode", answer.mode);
+  json.list("prediction_notes", answer.notes);
   json.field("reserve", answer.question.reserve.by_default ? "default" : "given");
   json.field("limited_by", words_of(answer).name);
   write_field(json, "largest", answer.best ? Cell(answer.best->value) : Cell());
@@ -198,28 +250,62 @@ void write_answer(JsonWriter& json, const FitAnswer& answer) {
 }
 
 // The largest that fits, and the next.
+Columns<FitPoint> memory_columns(const FitQuestion& question) {
+  using Row = const FitPoint&;
+  const Count limit = question.memory;
+  const auto peak = [](Row point) { return point.figures.peak_memory_bytes; };
+  Columns<FitPoint> columns{{{.key = "peak_memory_bytes"}, peak},
+                            {number("Peak"), [=](Row point) {
+                               return Cell(format_bytes(peak(point)),
+                                           fits_memory(question, point) ? Style::kPlain : Style::kWarning);
+                             }}};
+  if (limit)
+    columns += {{number("Reserved", Unit::kBytes).quiet(), reserved},
+                {{.key = "reserved_bytes"}, reserved},
+                {number("Of the memory"), [=](Row point) {
+                   const Count used = point.need.total();
+                   return used <= limit ? Cell(format_bytes(limit - used) + " free", Style::kGood)
+                                        : Cell(format_bytes(used - limit) + " too much", Style::kWarning);
+                 }}};
+  return columns;
+}
+
+Columns<FitPoint> time_columns(const FitQuestion& question) {
+  using Row = const FitPoint&;
+  const auto seconds = [](Row point) { return point.figures.totals.predicted_seconds(); };
+  Columns<FitPoint> columns = real_column<FitPoint>("predicted_seconds", seconds);
+  columns += real_column<FitPoint>("predicted_p10_seconds", [](Row point) { return point.time.low; });
+  columns += real_column<FitPoint>("predicted_p90_seconds", [](Row point) { return point.time.high; });
+  columns += {{number("Predicted"),
+               [=](Row point) {
+                 return Cell(predicted_text(point.figures.totals),
+                             fits_time(question, point) ? Style::kPlain : Style::kWarning);
+               }},
+              {number("p10 to p90").quiet().or_not(), [](Row point) {
+                 return format_time(point.time.low) + " to " + format_time(point.time.high);
+               }}};
+  if (const double limit = static_cast<double>(question.max_time) * kPicosecond; limit > 0)
+    columns += {{number("Of the time"), [=](Row point) {
+                   const double left = limit - seconds(point);
+                   return left >= 0 ? Cell(format_time(left) + " left", Style::kGood)
+                                    : Cell(format_time(-left) + " too long", Style::kWarning);
+                 }}};
+  return columns;
+}
+
 Columns<FitPoint> point_columns(const FitAnswer& answer) {
   using Row = const FitPoint&;
-  const Count limit = answer.question.memory;
-  const auto peak = [](Row point) { return point.figures.peak_memory_bytes; };
-  const auto needed = [](Row point) { return point.need.total(); };
-  return {{{.title = answer.question.variable, .key = answer.question.variable},
-           [](Row point) { return cell_of(Count{point.value}, Unit::kWhole, Style::kStrong); }},
-          {{.key = "peak_memory_bytes"}, peak},
-          {number("Peak"),
-           [=](Row point) {
-             return Cell(format_bytes(peak(point)), needed(point) <= limit ? Style::kPlain : Style::kWarning);
-           }},
-          {number("Reserved", Unit::kBytes).quiet(), reserved},
-          {{.key = "reserved_bytes"}, reserved},
-          {number("Of the memory"),
-           [=](Row point) {
-             const Count used = needed(point);
-             return used <= limit ? Cell(format_bytes(limit - used) + " free", Style::kGood)
-                                  : Cell(format_bytes(used - limit) + " too much", Style::kWarning);
-           }},
-          {{.key = "fits"}, [=](Row point) { return needed(point) <= limit ? "yes" : "no"; }},
-          {keyed("peak_at", words("While", 12)), &FitPoint::peak_at}};
+  const FitQuestion& question = answer.question;
+  Columns<FitPoint> columns{{{.title = question.variable, .key = question.variable}, [](Row point) {
+                               return cell_of(Count{point.value}, Unit::kWhole, Style::kStrong);
+                             }}};
+  columns += memory_columns(question);
+  if (!answer.hardware.empty()) columns += time_columns(question);
+  return columns += {{{.key = "fits"},
+                      [=](Row point) {
+                        return fits_memory(question, point) && fits_time(question, point) ? "yes" : "no";
+                      }},
+                     {keyed("peak_at", words("While", 12)), &FitPoint::peak_at}};
 }
 
 std::vector<FitPoint> points_of(const FitAnswer& answer) {
@@ -237,17 +323,27 @@ std::vector<std::string> next_lines(const FitAnswer& answer) {
     lines.push_back(fmt::format("Next: {} {} needs {} more, {} of it {}", variable, exact(answer.next->value),
                                 format_bytes(answer.next->need.total() - answer.best->need.total()),
                                 format_bytes(answer.growth), title(*answer.grows)));
+  if (answer.end == End::kTime)
+    lines.push_back(fmt::format("Next: {} {} is predicted to take {} more", variable,
+                                exact(answer.next->value),
+                                format_time(answer.next->figures.totals.predicted_seconds() -
+                                            answer.best->figures.totals.predicted_seconds())));
+  const std::string lifted = answer.end == End::kTime    ? "With more time"
+                             : answer.end == End::kModel ? "If the model took more"
+                                                         : "With more memory";
+  const std::string at = fmt::format("{} {}", variable, exact(answer.second.at));
   switch (answer.second.kind) {
     case FitSecond::Kind::kPositions:
-      lines.push_back(fmt::format("With more memory, the model's positions end at {} {}", variable,
-                                  exact(answer.second.at)));
+      lines.push_back(fmt::format("{}, the model's positions end at {}", lifted, at));
       break;
     case FitSecond::Kind::kMemory:
-      lines.push_back(fmt::format("If the model took more, memory would end at about {} {}", variable,
-                                  exact(answer.second.at)));
+      lines.push_back(fmt::format("{}, memory would end at about {}", lifted, at));
+      break;
+    case FitSecond::Kind::kTime:
+      lines.push_back(fmt::format("{}, the predicted time would end at about {}", lifted, at));
       break;
     case FitSecond::Kind::kUnknown:
-      if (answer.end == End::kMemory && answer.question.variable == "batch")
+      if (answer.end == End::kMemory && answer.question.variable == "batch" && !answer.question.max_time)
         lines.push_back("With more memory no other limit is known: a batch ends with the memory");
       break;
   }
@@ -266,15 +362,19 @@ Document document_of(const FitAnswer& answer, const TextOptions& options) {
   Document document{{{answer.model, Style::kStrong}}, options.notes};
   if (!answer.source.empty()) document.header.push_back(answer.source);
   if (!answer.inputs.empty()) document.header.push_back(answer.inputs);
-  document.header.push_back({"peaks of " + plural(answer.captures, "capture"), Style::kQuiet});
+  if (!answer.hardware.empty()) document.header.push_back(answer.device_name + ", " + answer.mode);
+  document.header.push_back(
+      {(answer.hardware.empty() ? "peaks of " : "peaks and times of ") + plural(answer.captures, "capture"),
+       Style::kQuiet});
   std::string said = verdict(answer);
   if (!said.empty() && said[0] >= 'a' && said[0] <= 'z') said[0] = static_cast<char>(said[0] - 'a' + 'A');
   Section section{"", table_of(point_columns(answer), points_of(answer)), {said}};
   if (const auto& shown = answer.best ? answer.best : answer.next)
     section.remarks.push_back("Its peak is " + split_text(shown->figures.at_peak));
   for (std::string& line : next_lines(answer)) section.remarks.push_back(std::move(line));
+  for (const std::string& note : answer.notes) section.remarks.push_back("Predicted: " + note);
   // Measured on a GPU: docs/sweep.md.
-  if (answer.question.reserve.by_default)
+  if (answer.question.memory && answer.question.reserve.by_default)
     section.remarks.push_back(fmt::format(
         "Reserved: {:.0f}% of what comes and goes, for the allocator's gaps{}; --reserve says another amount",
         100 * kAllocatorShare,
