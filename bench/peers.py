@@ -90,11 +90,20 @@ def geometric_mean(times: Times, tool: str, to: str = TOTALS.name) -> float | No
     return math.exp(statistics.fmean(map(math.log, ratios))) if ratios else None
 
 
+PROFILED, PREDICTED = "opscope profile resnet50 (cached)", "opscope predict resnet50 --hardware h200 (cached)"
+
+
 def command_line() -> dict[str, float]:
-    """Median seconds of a cached `opscope profile resnet18` and of a Python that does nothing."""
+    """Median seconds of cached commands, and of a Python that does nothing."""
     program = str(Path(sys.executable).parent / "opscope")
-    commands = {"opscope profile resnet18 (cached)": [program, "profile", "resnet18"], "python3 -c pass": [sys.executable, "-c", "pass"]}
-    wall(commands["opscope profile resnet18 (cached)"])
+    commands = {
+        "opscope profile resnet18 (cached)": [program, "profile", "resnet18"],
+        "python3 -c pass": [sys.executable, "-c", "pass"],
+        PROFILED: [program, "profile", "resnet50", "--device", "cuda"],
+        PREDICTED: [program, "predict", "resnet50", "--hardware", "h200"],
+    }
+    for command in commands.values():
+        wall(command)
     return {name: median_seconds(functools.partial(wall, command), 30, 20.0) for name, command in commands.items()}
 
 
@@ -151,10 +160,11 @@ def core_section(rows: list[dict[str, float | str]]) -> list[str]:
 
 
 def command_section(times: dict[str, float]) -> list[str]:
-    mine, python = times.values()
+    mine, python = list(times.values())[:2]
     lines = ["| command | median |", "|---|---:|"]
     lines += [f"| `{name}` | {1000 * seconds:.1f} ms |" for name, seconds in times.items()]
-    return [*lines, "", f"Ratio: {mine / python:.2f}."]
+    predicted = f"A predicted time takes {times[PREDICTED] / times[PROFILED]:.2f} times as long as the profile."
+    return [*lines, "", f"Ratio: {mine / python:.2f}. {predicted}"]
 
 
 def page(times: Times, core_rows: list[dict[str, float | str]], commands: dict[str, float]) -> str:

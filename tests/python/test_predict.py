@@ -81,9 +81,10 @@ def test_mistakes() -> None:
 def test_fit_within_a_time() -> None:
     found = opscope.fit("resnet18", hardware="h200", mode="graph", max_time="5ms")
     assert found.limited_by == "time"
-    assert found.best["predicted_seconds"] <= 5e-3 < found.next["predicted_seconds"]
+    assert found.best is not None and found.next is not None
+    assert found.best.predicted_seconds <= 5e-3 < found.next.predicted_seconds
     largest = opscope.predict("resnet18", hardware="h200", mode="graph", device="cpu", batch=found.largest)
-    assert math.isclose(largest.totals.predicted_seconds, found.best["predicted_seconds"], rel_tol=1e-9)
+    assert math.isclose(largest.totals.predicted_seconds, found.best.predicted_seconds, rel_tol=1e-9)
     tight = opscope.fit("resnet18", hardware="h200", mode="graph", max_time="5ms", memory="100MB")
     assert (tight.limited_by, tight.second_limit["kind"]) == ("memory", "time")
 
@@ -106,7 +107,7 @@ def test_check_compare_and_diff_take_it() -> None:
     unknown = opscope.check("resnet18", max={"predicted_seconds": "1s"})
     assert not unknown.kept and "--hardware h200" in str(unknown)
     compared = opscope.compare("resnet18", "resnet34", hardware="h200", mode="graph").to_json()
-    assert "h200.predicted_seconds" in compared
+    assert '"predicted_seconds"' in compared
     assert "predicted_seconds" in opscope.diff("resnet18", "resnet34", hardware="h200").to_json()
 
 

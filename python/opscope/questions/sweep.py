@@ -137,8 +137,25 @@ class Fit(Report):
 
     @property
     def limited_by(self) -> str:
-        """'memory', 'model' (it takes no more), 'nothing' (nothing fits) or 'unlimited'."""
+        """'memory', 'time', 'model' (it takes no more), 'nothing' (nothing fits) or 'unlimited'."""
         return str(self._data["limited_by"])
+
+    @property
+    def best(self) -> Row | None:
+        """The largest that fits: value, peak_memory_bytes, needed_bytes, ..., with hardware predicted_seconds. None: none does."""
+        found = self._data["best"]
+        return None if found is None else Row(found)
+
+    @property
+    def next(self) -> Row | None:
+        """The same of the first that does not fit; None where the model does not take it."""
+        found = self._data["next"]
+        return None if found is None else Row(found)
+
+    @property
+    def second_limit(self) -> Row:
+        """What would end it next, were the first limit lifted: kind ('memory', 'time', 'positions', 'unknown') and at."""
+        return Row(self._data["second_limit"])
 
     def __repr__(self) -> str:
         return f"<opscope.Fit of {self._data['model']}: {self._data['verdict']}>"
