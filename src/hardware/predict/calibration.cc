@@ -5,9 +5,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <mutex>
 
 #include "base/error.h"
-#include "base/hash.h"
+#include "hardware/predict/measured_line.h"
 #include "metrics/unit.h"
 
 namespace opscope {
@@ -258,47 +259,6 @@ class CalibrationReader {
   int version_ = 0, features_ = 0;
 };
 
-// One line's; nullopt for what is none.
-std::optional<MeasuredCall> read_call(std::string_view line) {
-  MeasuredCall call;
-  const auto word = [&] {
-    const auto end = std::min(line.find(' '), line.size());
-    const std::string_view found = line.substr(0, end);
-    line.remove_prefix(std::min(end + 1, line.size()));
-    return found;
-  };
-  const auto family = family_named(word());
-  const auto dtype = dtype_from_name(word());
-  if (!family || !dtype) return std::nullopt;
-  call.features.family = *family, call.features.dtype = *dtype;
-  for (double* number : {&call.seconds, &call.deviation, &call.host_seconds}) {
-    const auto found = number_from<double>(word());
-    if (!found || !(*found >= 0)) return std::nullopt;
-    *number = *found;
-  }
-  if (!(call.seconds > 0) || word() != "|") return std::nullopt;
-  const auto group = group_named(word());
-  if (!group) return std::nullopt;
-  call.features.group = *group;
-  call.features.kind = number_from<std::uint32_t>(word()).value_or(0);
-  for (double* number :
-       {&call.features.products, &call.features.others, &call.features.bytes, &call.features.steps})
-    *number = number_from<double>(word()).value_or(0);
-  while (!line.empty()) {
-    const std::string_view next = word();
-    if (next == "|") break;
-    if (call.features.size_count == OpFeatures::kSizes) return std::nullopt;
-    call.features.sizes[call.features.size_count++] =
-        static_cast<float>(number_from<double>(next).value_or(0));
-  }
-  if (line.find('(') == std::string_view::npos) return std::nullopt;
-  std::string_view name = line.substr(0, line.find('('));
-  name = name.substr(0, name.find('.', name.find("::")));
-  call.features.op = hash64(op_type(name));
-  call.text = line;
-  return call;
-}
-
 std::string quoted(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
@@ -322,12 +282,20 @@ std::string figure_text(Unit unit, double value) {
   }
 }
 
-std::vector<CalibrationPointer> read_known() {
-  std::vector<CalibrationPointer> all;
-  for (const EmbeddedFile& file : embedded_calibrations())
-    all.push_back(
-        std::make_shared<const Calibration>(read_calibration(file.text, std::string(file.name), false)));
-  return all;
+// Read when it is asked for, and once.
+const CalibrationPointer& known_at(std::size_t i) {
+  struct Known {
+    std::once_flag read;
+    CalibrationPointer calibration;
+  };
+  static const auto all = std::make_unique<Known[]>(embedded_calibrations().size());
+  Known& known = all[i];
+  std::call_once(known.read, [&] {
+    const EmbeddedFile& file = embedded_calibrations()[i];
+    known.calibration =
+        std::make_shared<const Calibration>(read_calibration(file.text, std::string(file.name), false));
+  });
+  return known.calibration;
 }
 
 }  // namespace
@@ -455,13 +423,18 @@ std::string write_calibration(const Calibration& calibration, std::span<const Me
 }
 
 std::span<const CalibrationPointer> known_calibrations() {
-  static const std::vector<CalibrationPointer> all = read_known();
+  static const std::vector<CalibrationPointer> all = [] {
+    std::vector<CalibrationPointer> read;
+    for (std::size_t i = 0; i < embedded_calibrations().size(); ++i) read.push_back(known_at(i));
+    return read;
+  }();
   return all;
 }
 
+// Each is in a file of its device's name.
 CalibrationPointer known_calibration(std::string_view device) {
-  for (const CalibrationPointer& each : known_calibrations())
-    if (each->device == device) return each;
+  for (std::size_t i = 0; i < embedded_calibrations().size(); ++i)
+    if (embedded_calibrations()[i].name == std::string(device) + ".toml") return known_at(i);
   return nullptr;
 }
 

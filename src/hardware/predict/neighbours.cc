@@ -70,13 +70,13 @@ double seconds_by(const FamilyRates& rates, const OpFeatures& op) {
   return std::max(compute, memory) + steps + rates.seconds;
 }
 
-double unlikeness(const Likeness& likeness, const OpFeatures& a, const OpFeatures& b) {
+double unlikeness(const Likeness& likeness, const OpFeatures& a, const OpFeatures& b, double enough) {
   double sum = a.op == b.op ? 0 : likeness.op;
   if (a.dtype != b.dtype)
     sum += element_bytes(a.dtype) == element_bytes(b.dtype) ? likeness.dtype : likeness.width;
   for (std::uint32_t differ = a.kind ^ b.kind; differ != 0; differ &= differ - 1)
     sum += likeness.kinds[static_cast<std::size_t>(std::countr_zero(differ))];
-  for (std::size_t i = 0; i < a.sizes.size(); ++i) {
+  for (std::size_t i = 0; i < a.sizes.size() && sum < enough; ++i) {
     const double apart = static_cast<double>(a.sizes[i] - b.sizes[i]);
     sum += likeness.sizes[i] * apart * apart;
   }
@@ -88,7 +88,7 @@ Miss miss_of(std::span<const Neighbour> measured, const Likeness& likeness, cons
   Nearest nearest;
   for (std::size_t i = 0; i < measured.size(); ++i) {
     if (i == left_out) continue;
-    const double distance = unlikeness(likeness, op, measured[i].features);
+    const double distance = unlikeness(likeness, op, measured[i].features, nearest.limit());
     if (distance < nearest.limit()) nearest.offer(distance, measured[i]);
   }
   const double variance = likeness.spread * likeness.spread, noise = likeness.noise * likeness.noise;

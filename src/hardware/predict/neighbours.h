@@ -30,7 +30,9 @@ struct Miss {
 double seconds_by(const FamilyRates& rates, const OpFeatures& op);
 
 // How unlike two ops of one family are, squared: far beyond 1, one says next to nothing of the other.
-double unlikeness(const Likeness& likeness, const OpFeatures& a, const OpFeatures& b);
+// No more than that it is at least `enough` is told where it is.
+double unlikeness(const Likeness& likeness, const OpFeatures& a, const OpFeatures& b,
+                  double enough = std::numeric_limits<double>::infinity());
 
 // `left_out`: one of them that is not asked.
 inline constexpr std::size_t kAskAll = std::numeric_limits<std::size_t>::max();

@@ -180,7 +180,7 @@ Table points_table(const SweepReport& report, const TextOptions& options) {
     columns.push_back({number(result.axes[a].name).strong(),
                        [&result, a](std::size_t i) { return result.text_of(result.place(i), a); }});
   for (const Metric* metric : report.metrics) {
-    if (metric->key == "predicted_seconds") {
+    if (metric->key == "predicted_seconds" && result.devices() > 0) {
       columns += predicted_cells(result);
       continue;
     }
