@@ -1,6 +1,7 @@
-# The device files and the calibrations as text in the library, so that an installed program needs no data folder.
-function(embed_files folder function header)
-  file(GLOB paths CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/data/${folder}/*.toml)
+# The device files, the calibrations and what a calibration times as text in the library, so that an installed program
+# needs no data folder.
+function(embed_files folder extension function header)
+  file(GLOB paths CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/data/${folder}/*.${extension})
   set(text "// Written by CMake from data/${folder}.\n#include <array>\n\n#include \"${header}\"\n\nnamespace opscope {\nnamespace {\n")
   list(LENGTH paths count)
   set(rows "")
@@ -18,5 +19,6 @@ function(embed_files folder function header)
   target_sources(opscope_core PRIVATE ${CMAKE_BINARY_DIR}/${folder}_files.cc)
 endfunction()
 
-embed_files(hardware embedded_devices hardware/device.h)
-embed_files(calibrations embedded_calibrations hardware/predict/calibration.h)
+embed_files(hardware toml embedded_devices hardware/device.h)
+embed_files(calibrations toml embedded_calibrations hardware/predict/calibration.h)
+embed_files(calls txt embedded_call_lists hardware/calibrate/call_list.h)

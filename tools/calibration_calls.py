@@ -1,17 +1,22 @@
 """Chooses the calls that `opscope calibrate` times: a few thousand that cover what real models do.
 
     python tools/calibration_calls.py candidates --to build/candidates.txt [--seconds 1500]
-    python tools/calibration_calls.py choose build/candidates.txt --to data/calls/calls.txt --count 6000
+    python tools/calibration_calls.py choose build/candidates.txt --to data/calls/cuda.txt --count 6000
+    python tools/calibration_calls.py candidates --device cpu --only published --to build/cpu_published.txt --seconds 400
+    python tools/calibration_calls.py candidates --device cpu --only drawn --to build/cpu_drawn.txt --seconds 400
+    python tools/calibration_calls.py choose build/cpu_published.txt build/cpu_drawn.txt --device cpu --to data/calls/cpu.txt
 
-`candidates` captures models for a GPU that is not there, at sizes drawn from a seed: published ones of torchvision and
-timm at several batches and dtypes, and layers of any width of all kinds; a third of them training. `choose` orders the
-calls so that each is the one most unlike all before it, family by family: a part of the list, from its begin, covers the
-same space more thinly.
+`candidates` captures models, those for a GPU without one, at sizes drawn from a seed: published ones of torchvision and
+timm at several batches and dtypes, and layers of any width of all kinds; a third of them training. Those for a CPU are
+smaller, mostly float32, and few are training. `choose` orders the calls so that each is the one most unlike all before
+it, family by family: a part of the list, from its begin, covers the same space more thinly. Of several files it takes
+turns; for a CPU, which has less time, a third are calls of the first file as they come.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import random
 import sys
 import time
@@ -25,19 +30,23 @@ import numpy as np
 import torch
 from torch import nn
 
-MOST_BYTES = 6 << 30  # of what a call moves
-MOST_FLOPS = 6e12
+MOST_TEXT = 700  # characters of a call: lists of many tensors are long
+MOST_BYTES = {"cuda": 6 << 30, "cpu": 64e6}  # of what a call moves
+MOST_FLOPS = {"cuda": 6e12, "cpu": 4e9}  # some 50 ms of one core
 SHARES = {"matmul": 0.27, "conv": 0.27, "attention": 0.08, "pointwise": 0.11, "copy": 0.06, "norm": 0.07, "reduction": 0.04, "softmax": 0.02}
 OTHER_SHARE = 0.02  # of each other family
 DTYPES = (torch.float32, torch.bfloat16, torch.bfloat16, torch.float32, torch.float16)
 
 Case = tuple[nn.Module, tuple[Any, ...]]
+MADE_BY_OTHERS = ("mkldnn_rnn_layer_backward", "_cudnn_rnn_backward")  # they read what only a forward pass can have left
+CPU_DTYPES = (torch.float32, torch.float32, torch.float32, torch.float32, torch.bfloat16)
 draw = random.Random(0)
+device = "cuda"  # that calls are for
 
 
 def width() -> int:
     """Mostly multiples of 8, as people choose them; a fourth of any size."""
-    size = int(2 ** draw.uniform(3.5, 12.5))
+    size = int(2 ** draw.uniform(3.5, 12.5 if device == "cuda" else 11.6))
     return max(8, size // 8 * 8) if draw.random() < 0.75 else size
 
 
@@ -46,10 +55,14 @@ def some(*sizes: int) -> int:
 
 
 def length() -> int:
+    if device == "cpu":
+        return draw.choice([1, 7, 16, 32, 49, 64, 77, 100, 128, 128, 128, 196, 197, 256, 333, 384, 512])
     return draw.choice([1, 7, 16, 17, 49, 50, 64, 77, 100, 128, 196, 197, 256, 333, 512, 577, 777, 1024, 1500, 2048, 4096])
 
 
 def batch() -> int:
+    if device == "cpu":
+        return draw.choice([1, 1, 1, 1, 1, 1, 2, 3, 4, 8])
     return draw.choice([1, 1, 2, 3, 4, 5, 8, 8, 12, 16, 24, 32, 48, 64])
 
 
@@ -419,7 +432,7 @@ def published() -> tuple[str, Case]:
         if name in ("r3d_18", "mvit_v1_b"):
             return name, (getattr(models.video, name)(weights=None), (torch.empty(some(1, 2, 4), 3, 16, 112 if name == "r3d_18" else 224, 112 if name == "r3d_18" else 224),))
         return name, (getattr(models, name)(**settings), (torch.empty(batch(), 3, side, side),))
-    if way < 0.75:
+    if way < (0.75 if device == "cuda" else 0.7):
         import timm
 
         name = draw.choice(timm.list_models(exclude_filters=["*giant*", "*huge*", "*gigantic*", "*enormous*", "*_xxl*", "*large*", "*7b*", "*so400m*", "*1b*"]))
@@ -442,7 +455,7 @@ def targets(case: Case) -> Case:
 
 def calls_of(native: Any, capture: Any, case: Case, training: bool, autocast: bool, dtype: torch.dtype) -> list[str]:
     model, inputs = targets(case)
-    options: dict[str, Any] = {"device": "cuda", "tracer": "static"}
+    options: dict[str, Any] = {"tracer": "static", **({"device": "cuda"} if device == "cuda" else {})}
     if training:
         options |= {"training": True, "optimizer": draw.choice(["sgd", "adamw", "adamw"])}
     if autocast:
@@ -464,7 +477,7 @@ def without_data(make: Callable[[], tuple[str, Case]]) -> tuple[str, Case]:
         return make()
 
 
-def candidates(to: Path, seconds: float) -> None:
+def candidates(to: Path, seconds: float, only: str) -> None:
     import opscope
     from opscope._load import native
     from opscope.engine import torchvision_ops
@@ -474,7 +487,7 @@ def candidates(to: Path, seconds: float) -> None:
     makers, weights = zip(*CASES, strict=True)
     with to.open("a") as file:
         while time.monotonic() - begin < seconds:
-            draw_published = draw.random() < 0.25
+            draw_published = only == "published" or (not only and draw.random() < 0.25)
             name = ""
             try:
                 if draw_published:
@@ -482,8 +495,8 @@ def candidates(to: Path, seconds: float) -> None:
                 else:
                     maker = draw.choices(makers, weights)[0]
                     name, case = without_data(lambda maker=maker: (maker.__name__, maker()))
-                training = draw.random() < 0.33 and any(True for _ in case[0].parameters())
-                texts = calls_of(native, opscope.capture, case, training, draw.random() < 0.15, draw.choice(DTYPES))
+                training = draw.random() < (0.33 if device == "cuda" else 0.08) and any(True for _ in case[0].parameters())
+                texts = calls_of(native, opscope.capture, case, training, draw.random() < (0.15 if device == "cuda" else 0.03), draw.choice(DTYPES if device == "cuda" else CPU_DTYPES))
             except Exception as problem:
                 failed += 1
                 print(f"{name}: {type(problem).__name__} {str(problem)[:100]}", file=sys.stderr)
@@ -503,7 +516,7 @@ def cover(features: list[dict[str, Any]]) -> Iterator[int]:
     ops = np.unique([each["op"] + each["dtype"] for each in features], return_inverse=True)[1]
     kinds = np.array([each["kind"] for each in features], np.uint32)
     nearest = np.full(len(features), np.inf, np.float32)
-    at = int(np.argmax([np.log2(1 + each["bytes"]) for each in features]))
+    at = int(np.argsort([each["bytes"] for each in features])[len(features) // 2])
     for _ in features:
         yield at
         apart = ((sizes - sizes[at]) ** 2).sum(1) + 9.0 * (ops != ops[at])
@@ -513,18 +526,23 @@ def cover(features: list[dict[str, Any]]) -> Iterator[int]:
         at = int(nearest.argmax())
 
 
-def choose(texts: list[str], count: int) -> list[str]:
+def any_order(features: list[dict[str, Any]]) -> Iterator[int]:
+    """As often as models have them."""
+    yield from draw.sample(range(len(features)), len(features))
+
+
+def choose(texts: list[str], count: int, order: Callable[[list[dict[str, Any]]], Iterator[int]]) -> list[str]:
     from opscope._load import native
 
     features = native.op_features(native.graph_of_calls(texts))
     families: dict[str, list[int]] = defaultdict(list)
     for i, each in enumerate(features):
-        if each["bytes"] <= MOST_BYTES and each["products"] <= MOST_FLOPS and not each["idle"]:
+        if len(texts[i]) <= MOST_TEXT and each["bytes"] <= MOST_BYTES[device] and each["products"] <= MOST_FLOPS[device] and not each["idle"]:
             families[each["family"]].append(i)
     ranked: list[tuple[float, int]] = []
     for family, members in families.items():
         most = min(len(members), int(count * SHARES.get(family, OTHER_SHARE)))
-        for rank, at in enumerate(cover([features[i] for i in members])):
+        for rank, at in enumerate(order([features[i] for i in members])):
             if rank == most:
                 break
             ranked.append((rank / most, members[at]))
@@ -532,21 +550,35 @@ def choose(texts: list[str], count: int) -> list[str]:
     return [texts[i] for _, i in sorted(ranked)]
 
 
+def in_turns(lists: list[list[str]]) -> list[str]:
+    """Each once."""
+    found = {text: None for row in itertools.zip_longest(*lists) for text in row if text}
+    return list(found)
+
+
 def main(arguments: list[str]) -> None:
+    global device
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=["candidates", "choose"])
-    parser.add_argument("file", nargs="?", type=Path)
+    parser.add_argument("files", nargs="*", type=Path)
     parser.add_argument("--to", type=Path, required=True)
+    parser.add_argument("--device", default="cuda", choices=["cuda", "cpu"])
     parser.add_argument("--seconds", type=float, default=1500)
+    parser.add_argument("--only", default="", choices=["", "published", "drawn"])
     parser.add_argument("--count", type=int, default=6000)
     parser.add_argument("--seed", type=int, default=0)
     asked = parser.parse_args(arguments)
     warnings.simplefilter("ignore")
+    device = asked.device
     draw.seed(asked.seed)
     if asked.what == "candidates":
-        return candidates(asked.to, asked.seconds)
-    chosen = choose(asked.file.read_text().splitlines(), asked.count)
-    asked.to.write_text("\n".join(chosen) + "\n")
+        return candidates(asked.to, asked.seconds, asked.only)
+    from opscope._load import native
+
+    texts = [[line for line in file.read_text().splitlines() if not any(name in line for name in MADE_BY_OTHERS)] for file in asked.files]
+    orders = [(each, cover) for each in texts] + ([(texts[0], any_order)] if device == "cpu" else [])
+    lists = [choose(each, asked.count // len(orders), order) for each, order in orders]
+    asked.to.write_text(native.write_call_list(in_turns(lists)))
 
 
 if __name__ == "__main__":

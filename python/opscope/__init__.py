@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from opscope.engine.custom_ops import register_op
     from opscope.errors import Error
     from opscope.inputs import Inputs
+    from opscope.measurement.calibration import Calibration, calibrate
     from opscope.measurement.measurement import measure
     from opscope.measurement.profiler import Profiler, ProfilerGraph
     from opscope.peers.reconciliation import Reconciliation, reconcile
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
     from opscope.subgraphs.partitioners import FusionPartitioner, GraphPartitioner, PartitionReport
 
 _HOME = {
+    "Calibration": "measurement.calibration",
     "Capture": "api",
     "Answer": "questions.answer",
     "Check": "questions.check",
@@ -79,6 +81,7 @@ _HOME = {
     "Sweep": "questions.sweep",
     "TensorDescriptor": "subgraphs.descriptors",
     "UnifiedAnalyzer": "subgraphs.descriptors",
+    "calibrate": "measurement.calibration",
     "capture": "api",
     "check": "questions.check",
     "compare": "questions.comparison",

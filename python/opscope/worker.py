@@ -25,7 +25,7 @@ _PR_SET_PDEATHSIG = 1  # of <sys/prctl.h>
 _TOLD_SECONDS = 0.2  # between words of progress
 _FLAGS = frozenset({
     "autocast", "channels_last", "checkpoint", "device", "freeze", "lora", "master_weights", "min_time", "on", "phase", "repeat_ops",
-    "runs", "warmup",
+    "runs", "threads", "warmup",
 })  # fmt: skip  # arguments that errors name
 
 
@@ -195,6 +195,17 @@ def _measure(request: dict[str, Any], answers: Answers) -> dict[str, Any]:
     return {"cacheable": False}
 
 
+def _calibrate(request: dict[str, Any], answers: Answers) -> dict[str, Any]:
+    """A device's ops timed, and the path of the file that has them."""
+    _load_package(answers)
+    from opscope.measurement.calibration import calibrate_device
+
+    options = {name: request.get(name) for name in ("quick", "threads", "seconds", "calls")}
+    path = calibrate_device(request["on"], request["file"], **options, status=answers.status, progress=answers.progress)
+    Path(request["output"]).write_text(path, encoding="utf-8")
+    return {"cacheable": False}
+
+
 def _sweep(request: dict[str, Any], answers: Answers) -> dict[str, Any]:
     """The model at the sizes that come on stdin, until it is closed."""
     _load_package(answers)
@@ -260,6 +271,7 @@ def _write(path: str, answer: dict[str, Any]) -> None:
 
 
 _COMMANDS = {
+    "calibrate": _calibrate,
     "capture": _capture,
     "capture_many": _capture_many,
     "inductor": _inductor,

@@ -89,11 +89,6 @@ class Walk {
 
 }  // namespace
 
-std::string call_name(const Graph& graph, ScopeId scope) {
-  const Scope& of = graph.scopes[scope];
-  return std::string(graph.path(graph.modules[of.module])) + "#" + std::to_string(of.call + 1);
-}
-
 void each_outside(const HostRun& run, const std::function<void(const OutsidePiece&)>& visit) {
   Walk(run, visit).go();
 }

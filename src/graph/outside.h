@@ -11,9 +11,6 @@
 
 namespace opscope {
 
-// "layer1.0#1" of the first call of that module, "#1" of the model's: as opscope's own traces name them.
-std::string call_name(const Graph& graph, ScopeId scope);
-
 // One run on the host's clock.
 struct HostRun {
   struct Call {

@@ -24,7 +24,6 @@ struct RecordedCall {
   std::uint32_t thread = 0;
   std::uint32_t external = 0;  // the trace's number for it, by which work on the device may name it; 0: none
   std::uint32_t shapes = 0;    // ShapeHash of its inputs; 0: not recorded
-  Nanoseconds time = kUnmeasured;  // that counts in place of its length; a trace of opscope's has the median
 };
 
 // A call of the device's runtime that gave it something to do: cudaLaunchKernel.
@@ -41,8 +40,7 @@ struct RecordedWork {
   Nanoseconds duration = 0;
   std::uint64_t correlation = 0;  // of its launch; 0: none
   StringId name = 0;
-  std::uint32_t external = 0;      // the call behind it; 0: none
-  Nanoseconds time = kUnmeasured;  // as of a call
+  std::uint32_t external = 0;  // the call behind it; 0: none
 };
 
 // A stretch of a thread: a step of the training loop, or a module's call.
@@ -50,7 +48,6 @@ struct RecordedSpan {
   TraceTime begin = 0, end = 0;
   StringId name = 0;
   std::uint32_t thread = 0;
-  Nanoseconds outside = kUnmeasured;  // of a module's call, while no op ran; where the trace tells
 };
 
 struct RecordedTrace {
@@ -58,13 +55,12 @@ struct RecordedTrace {
   std::vector<RecordedLaunch> launches;
   std::vector<RecordedWork> work;
   std::vector<RecordedSpan> steps;    // "ProfilerStep#3"
-  std::vector<RecordedSpan> modules;  // by class: "Conv2d"; of an own trace by call_name
+  std::vector<RecordedSpan> modules;  // by class: "Conv2d"
   StringPool names;
   std::string device_name, runtime, driver;
   std::uint64_t memory_bytes = 0;  // of the device
   std::uint64_t events = 0;        // in the file, with those that tell nothing here
   std::uint64_t left_out = 0;      // that would have told something, beyond what is kept
-  bool is_own = false;             // opscope wrote it: one run, with medians over those that were measured
 
   std::string_view text(StringId id) const { return names[id]; }
 };

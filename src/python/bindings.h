@@ -21,6 +21,7 @@ void bind_module_calls(py::module_& m);  // the calls of modules in threads
 void bind_profiler(py::module_& m);      // the graphs of opscope.Profiler
 void bind_replay(py::module_& m);        // each distinct op of a graph replayed alone
 void bind_predict(py::module_& m);       // what predictions of time are made of
+void bind_calibrate(py::module_& m);     // a calibration as it is made, and as it is shown
 void bind_questions(py::module_& m);     // compare, diff, check, reconcile, and those of app/cases/question.h
 void bind_sweep(py::module_& m);         // sweep, fit
 

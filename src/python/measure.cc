@@ -158,9 +158,9 @@ py::list rows_of(const std::vector<NotReplayed>& skipped) {
 // What each call takes alone: (seconds, their deviation, seconds of the host, gaps are counted), or why it
 // could not be run.
 py::list replay_calls(const std::vector<std::string>& texts, std::size_t cache_bytes, double min_seconds,
-                      const py::object& progress) {
+                      bool as_in_model, const py::object& progress) {
   const Graph graph = graph_of_calls(texts);
-  engine::Replayer replayer({.cache_bytes = cache_bytes, .min_seconds = min_seconds});
+  engine::Replayer replayer({.cache_bytes = cache_bytes, .min_seconds = min_seconds, .as_in_model = as_in_model});
   py::list rows;
   for (const Op& op : graph.ops) {
     if (PyErr_CheckSignals() != 0) throw py::error_already_set();
@@ -325,7 +325,7 @@ void bind_replay(py::module_& m) {
   // `store` is a file, "" for none, None for the one in the cache folder. Gives counts of distinct ops, of
   // calls that do no work, and (op, reason, calls) of all others that have no time.
   m.def("replay_calls", replay_calls, py::arg("texts"), py::kw_only(), py::arg("cache_bytes") = 0,
-        py::arg("min_seconds") = 0.02, py::arg("progress") = py::none());
+        py::arg("min_seconds") = 0.02, py::arg("as_in_model") = false, py::arg("progress") = py::none());
   m.def("call_texts", [](const Graph& graph) {
     std::vector<std::pair<std::string, std::size_t>>
         texts;  // of ops that can be run alone, and how often they run

@@ -202,6 +202,7 @@ PYBIND11_MODULE(_native, m) {
   bind_profiler(m);
   bind_replay(m);
   bind_predict(m);
+  bind_calibrate(m);
   bind_sweep(m);
   bind_questions(m);
   engine::register_backend_kernels();

@@ -11,7 +11,6 @@
 #include "graph/measured_graph.h"
 #include "hardware/predict/calibration.h"
 #include "report/core/document.h"
-#include "report/times/times.h"
 
 namespace {
 
@@ -68,10 +67,8 @@ int main(int argc, char** argv) {
     const std::string name = on_device ? "measured_gpu" : "measured_cpu";
     Graph graph = test::ResNet18::make();
     write_file(folder + name + ".json", write_json(test::measure(graph, {.on_device = on_device})));
-    test::add_sleep(graph, graph.ops[10].scope);
-    const std::string sleepy = on_device ? "sleepy_gpu" : "sleepy";
-    write_file(folder + sleepy + ".json", write_json(graph));
-    write_file(folder + sleepy + "_trace.json", chrome_trace(make_profile(graph)));
+    write_file(folder + (on_device ? "sleepy_gpu.json" : "sleepy.json"),
+               write_json(test::add_sleep(graph, graph.ops[10].scope)));
   }
   Graph step = test::training_step();
   write_file(folder + "measured_training.json", write_json(test::measure(step)));

@@ -21,8 +21,8 @@ from opscope.engine.custom_ops import DECLARED
 
 PROGRAM = os.environ.get("OPSCOPE_PROGRAM", str(Path(sys.executable).parent / "opscope"))
 PAGES = docs.pages()
-# What needs a GPU, a terminal, a git history, or a trace that somebody else recorded.
-NOT_RUN = re.compile(r"--on cuda|--interactive|read-trace|HEAD|main:|--base-rev|completion")
+# What needs a GPU, minutes of it, a terminal, a git history, or a trace that somebody else recorded.
+NOT_RUN = re.compile(r"--on cuda|calibrate --on|--hardware this|--interactive|read-trace|HEAD|main:|--base-rev|completion")
 # Where every file is made on the page, or by prepared() below; elsewhere some are the reader's own.
 COMPLETE = ("README.md", "docs/guide.md")
 

@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -159,49 +158,3 @@ def test_another_model(tmp_path: Path) -> None:
     done = subprocess.run([PROGRAM, "read-trace", str(trace), str(graph)], capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (2, "")
     assert "none of the trace's ops are the model's" in done.stderr
-
-
-class Sleeps(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.fc = nn.Linear(8, 8)
-
-    def forward(self, x: Tensor) -> Tensor:
-        x = self.fc(x)
-        time.sleep(0.01)
-        return torch.relu(x)
-
-
-def modules_of(trace: Path, graph: Path) -> dict[str, Any]:
-    """The profile of what a trace says."""
-    saved = trace.parent / "saved.json"
-    joined = read_trace(str(trace), str(graph), "--save", str(saved))
-    assert joined["trace"]["joined_share"] == 1
-    assert joined["host_time"]["wall_seconds"] > 0
-    done = subprocess.run([PROGRAM, "profile", str(saved), "--format", "json"], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    made: dict[str, Any] = json.loads(done.stdout)
-    return made
-
-
-def test_a_trace_that_measure_wrote_has_the_measurements_totals(tmp_path: Path) -> None:
-    measured = opscope.measure(nn.Sequential(Sleeps(), nn.Linear(8, 8)), torch.rand(2, 8), warmup=1, runs=3)
-    measured.trace(tmp_path / "run.json")
-    opscope.capture(nn.Sequential(Sleeps(), nn.Linear(8, 8)), torch.rand(2, 8)).save(tmp_path / "graph.json")
-    again = modules_of(tmp_path / "run.json", tmp_path / "graph.json")
-    assert again["totals"]["time_seconds"] == pytest.approx(measured.totals.time_seconds, abs=1e-8)
-    assert [row["path"] for row in again["modules"]] == [row.path for row in measured.modules]
-    for theirs, ours in zip(again["modules"], measured.modules, strict=True):
-        assert theirs["wall_seconds"] == pytest.approx(ours.wall_seconds, abs=1e-8)
-        assert theirs["own_outside_seconds"] == pytest.approx(ours.own_outside_seconds, abs=1e-8)
-
-
-def test_a_profilers_modules_have_the_time_that_passes_in_them(tmp_path: Path) -> None:
-    model = nn.Sequential(Sleeps(), nn.Linear(8, 8))
-    x = torch.rand(2, 8)
-    record(lambda: model(x), tmp_path / "trace.json", with_stack=True)
-    opscope.capture(model, x).save(tmp_path / "graph.json")
-    rows = {row["path"]: row for row in modules_of(tmp_path / "trace.json", tmp_path / "graph.json")["modules"]}
-    assert rows["0"]["own_outside_seconds"] >= 0.01
-    assert rows[""]["wall_seconds"] >= rows["0"]["wall_seconds"] >= 0.01
-    assert rows["1"]["wall_seconds"] < rows["0"]["wall_seconds"]

@@ -159,40 +159,5 @@ TEST(ChromeTrace, SameBytesEachTime) {
   EXPECT_EQ(chrome_trace(make_profile(graph)), chrome_trace(make_profile(graph)));
 }
 
-// The longest stretch without an op has a slice of its own, inside the module that it is in.
-TEST(ChromeTrace, ShowsWhatPassesOutsideOps) {
-  Graph graph = test::measured_resnet18(false);
-  Measurement& m = graph.measurement;
-  constexpr OpId kAfter = 11;
-  constexpr Nanoseconds kSleep = 1'000'000;
-  const Nanoseconds from = m.host_begin[kAfter];
-  for (OpId op = kAfter; op < graph.ops.size(); ++op) m.host_begin[op] += kSleep;
-  for (ScopeId s = 0; s < graph.scopes.size(); ++s) {
-    const bool is_later = m.scope_begin[s] + 20 >= from;
-    const bool goes_on = m.scope_begin[s] + m.scopes[s * m.runs + m.typical] >= from;
-    if (is_later) m.scope_begin[s] += kSleep;
-    for (std::uint32_t run = 0; goes_on && !is_later && run < m.runs; ++run)
-      m.scopes[s * m.runs + run] += kSleep;
-  }
-  m.outside.assign(graph.scopes.size() * m.runs, 10);
-  const ScopeId scope = graph.scopes[graph.scopes[graph.ops[kAfter].scope].parent].parent;  // layer1's
-  m.lines = {{.scope = scope,
-              .after = kAfter - 1,
-              .before = kAfter,
-              .source = "/me/model.py:42",
-              .count = 1,
-              .time = 9}};
-  graph.verify();
-  const Profile profile = make_profile(graph);
-  const auto events = read_events(chrome_trace(profile));
-  expect_loads(events);
-  std::vector<Read> outside;
-  for (const Read& event : events)
-    if (event.cat == "outside") outside.push_back(event);
-  ASSERT_EQ(outside.size(), 1u);
-  EXPECT_EQ(outside[0].name, "outside ops: model.py:42");
-  EXPECT_GE(outside[0].length, 1'000'000);
-}
-
 }  // namespace
 }  // namespace opscope

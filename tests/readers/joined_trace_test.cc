@@ -1,17 +1,14 @@
 // A trace's times on the ops that they belong to, and reasons for the rest.
 #include <gtest/gtest.h>
 
-#include "analyse/measured_models.h"
 #include "analyse/trace/joined.h"
 #include "base/error.h"
 #include "graph/builder.h"
 #include "graph/graph.h"
-#include "graph/measured_graph.h"
 #include "readers/capture/capture_reader.h"
 #include "readers/files/model_file.h"
 #include "readers/kineto/reader.h"
 #include "readers/small_trace.h"
-#include "report/times/times.h"
 
 namespace opscope {
 namespace {
@@ -231,62 +228,6 @@ TEST(JoinedTrace, ModulesAsTheTraceHasThem) {
   EXPECT_EQ(m.scopes, (std::vector<Nanoseconds>{700, 120, 121, 122}));
   EXPECT_EQ(m.scope_begin, (std::vector<Nanoseconds>{0, 90, 290, 490}));
   EXPECT_EQ(m.host_begin, (std::vector<Nanoseconds>{100, 300, 500}));
-}
-
-// With modules (with_stack), what passes between the ops is the module's.
-TEST(JoinedTrace, OutsideOpsIsTheModules) {
-  SmallTrace trace;
-  trace.event("python_function", "nn.Module: Net_0", 1, 900, 500);
-  trace.event("python_function", "nn.Module: Linear_0", 1, 990, 120);
-  trace.event("python_function", "nn.Module: ReLU_0", 1, 1130, 130);
-  trace.event("python_function", "nn.Module: Linear_1", 1, 1280, 110);
-  trace.call("aten::linear", 1000, 100);
-  trace.call("aten::relu", 1150, 100);
-  trace.call("aten::linear", 1285, 100);
-  const Graph graph = small_graph();
-  const JoinedTrace joined = join(graph, trace);
-  const std::vector<Nanoseconds> expected{90 + 20 + 20 + 10, 20, 30, 10};
-  EXPECT_EQ(joined.measurement.outside, expected);
-}
-
-TEST(JoinedTrace, WithoutModulesOutsideOpsIsNotKnown) {
-  SmallTrace trace;
-  add_run(trace, 1000);
-  EXPECT_TRUE(join(small_graph(), trace).measurement.outside.empty());
-}
-
-// A trace that opscope wrote comes back with the totals that it was written with.
-TEST(JoinedTrace, OpscopesOwn) {
-  for (const bool on_device : {false, true}) {
-    Graph graph = test::measured_resnet18(on_device);
-    test::measure(graph, {.on_device = on_device});
-    test::add_sleep(graph, graph.ops[10].scope);
-    const Profile written = make_profile(graph);
-    Graph again = test::ResNet18::make();
-    const JoinedTrace joined = join_trace(again, read_kineto_bytes(chrome_trace(written), "own.json"));
-    EXPECT_EQ(joined.joined_ops, graph.ops.size());
-    EXPECT_TRUE(joined.not_joined.empty());
-    EXPECT_TRUE(joined.kernels.empty());
-    again.measurement = joined.measurement;
-    again.verify();
-    const Profile read = make_profile(again);
-    const double rounding = 1e-9 * static_cast<double>(graph.ops.size() + graph.scopes.size());
-    EXPECT_NEAR(read.totals.time_seconds(), written.totals.time_seconds(), rounding);
-    EXPECT_NEAR(read.totals.outside_seconds(), written.totals.outside_seconds(), rounding);
-    ASSERT_EQ(read.modules().size(), written.modules().size());
-    for (std::size_t row = 0; row < read.modules().size(); ++row)
-      EXPECT_NEAR(read.modules()[row].metrics.outside_seconds(),
-                  written.modules()[row].metrics.outside_seconds(), rounding);
-    EXPECT_EQ(again.measurement.on_device, on_device);
-  }
-}
-
-TEST(JoinedTrace, SlicesOfOthersAreNotOpscopes) {
-  const std::string text = R"({"traceEvents": [
-    {"ph": "X", "cat": "op", "name": "aten::linear", "ts": 1, "dur": 2, "pid": 1, "tid": 1, "args": {"op": "x"}},
-    {"ph": "X", "cat": "module", "name": "Net", "ts": 1, "dur": 2, "pid": 1, "tid": 1, "args": {}},
-    {"ph": "X", "cat": "device", "name": "k", "ts": 1, "dur": 2, "pid": 1, "tid": 1, "args": {"op": -1}}]})";
-  EXPECT_THROW(read_kineto_bytes(text, "trace.json"), Error);
 }
 
 TEST(JoinedTrace, AnotherModelIsAnError) {

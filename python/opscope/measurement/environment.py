@@ -33,7 +33,7 @@ def environment_of(device: torch.device, model: Any) -> dict[str, Any]:
     if device.type == "cuda":
         made["device_name"] = torch.cuda.get_device_name(device)
         made["runtime"] = f"ROCm {torch.version.hip}" if torch.version.hip else f"CUDA {torch.version.cuda}"
-        made["driver"] = _driver(device)
+        made["driver"] = driver_of(device)
     return made
 
 
@@ -89,7 +89,7 @@ def _fastest_core() -> list[str]:
     return [max(found, key=float)] if found and all(map(_is_number, found)) else []
 
 
-def _driver(device: torch.device) -> str:
+def driver_of(device: torch.device) -> str:
     for line in _lines("/proc/driver/nvidia/version"):
         if line.startswith("NVRM version:"):
             return next((word for word in line.split() if word[:1].isdigit() and "." in word), "")

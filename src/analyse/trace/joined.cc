@@ -13,7 +13,6 @@
 #include "analyse/trace/runs.h"
 #include "base/error.h"
 #include "graph/alignment.h"
-#include "graph/outside.h"
 
 namespace opscope {
 namespace {
@@ -23,7 +22,6 @@ bool is_op_name(std::string_view name) {
   return name.find("::") != std::string_view::npos && !name.starts_with("autograd::");
 }
 
-Nanoseconds length(const RecordedWork& work) { return work.time != kUnmeasured ? work.time : work.duration; }
 Nanoseconds length(const RecordedCall& call) {
   return call.end > call.begin ? static_cast<Nanoseconds>(call.end) - static_cast<Nanoseconds>(call.begin)
                                : 0;
@@ -40,17 +38,17 @@ struct TraceSpan {
   }
 };
 
-// By scope: where in one run each module's call lies, from the first of the call's ops to the last. `begins`
-// and `ends`: of ops, by op and run.
+// By scope: where in one run each module's call lies, from the first of the call's ops to the last. `begins`:
+// of ops, by op and run.
 std::vector<TraceSpan> around_ops(const Graph& graph, std::span<const TraceTime> begins,
-                                  std::span<const TraceTime> ends, std::size_t runs, std::size_t run) {
+                                  const Measurement& measured, std::size_t run) {
   std::vector<TraceSpan> calls(graph.scopes.size());
   // What a backward pass does in a module's name is no part of its call.
   for (OpId op = 0; op < phase_end(graph, 0); ++op) {
-    const std::size_t sample = std::size_t{op} * runs + run;
+    const std::size_t sample = std::size_t{op} * measured.runs + run;
     if (begins[sample] == kNever) continue;
     for (ScopeId s = graph.ops[op].scope; s != kNone; s = graph.scopes[s].parent)
-      calls[s].add(begins[sample], ends[sample]);
+      calls[s].add(begins[sample], begins[sample] + static_cast<TraceTime>(measured.host[sample]));
   }
   return calls;
 }
@@ -76,24 +74,9 @@ void take_recorded(const Graph& graph, const RecordedTrace& trace, std::vector<T
   for (std::size_t i = 0; i < found.size(); ++i) {
     if (found[i] == kNone) continue;
     TraceSpan& call = calls[found[i]];
-    if (call.known() && (spans[i]->begin > call.begin || call.end > spans[i]->end)) continue;
-    call = {spans[i]->begin, spans[i]->end};
+    if (!call.known() || (spans[i]->begin <= call.begin && call.end <= spans[i]->end))
+      call = {spans[i]->begin, spans[i]->end};
   }
-}
-
-// Of a trace of opscope's own, where every call has its name.
-std::vector<Nanoseconds> take_own(const Graph& graph, const RecordedTrace& trace,
-                                  std::vector<TraceSpan>& calls) {
-  std::unordered_map<std::string_view, const RecordedSpan*> by_name;
-  for (const RecordedSpan& span : trace.modules) by_name.try_emplace(trace.text(span.name), &span);
-  std::vector<Nanoseconds> outside(calls.size(), kUnmeasured);
-  for (ScopeId s = 0; s < calls.size(); ++s) {
-    const auto found = by_name.find(call_name(graph, s));
-    if (found == by_name.end()) continue;
-    calls[s] = {found->second->begin, found->second->end};
-    outside[s] = found->second->outside;
-  }
-  return outside;
 }
 
 class Joiner {
@@ -127,7 +110,6 @@ class Joiner {
   }
 
   void begin_measurement() {
-    made_.is_own = trace_.is_own;
     made_.events = trace_.events, made_.calls = trace_.calls.size(), made_.steps = runs_.steps;
     measured_.runs = runs_.runs;
     measured_.on_device = !trace_.work.empty();
@@ -137,7 +119,7 @@ class Joiner {
     environment.runtime = trace_.runtime, environment.driver = trace_.driver;
     const std::size_t samples = graph_.ops.size() * runs_.runs;
     measured_.host.assign(samples, kUnmeasured);
-    begins_.assign(samples, kNever), ends_.assign(samples, 0);
+    begins_.assign(samples, kNever);
     if (measured_.on_device)
       measured_.device.assign(samples, kUnmeasured), device_begins_.assign(samples, kNever);
     spans_.assign(runs_.runs, {}), device_spans_.assign(runs_.runs, {});
@@ -153,21 +135,14 @@ class Joiner {
       const OpId op = runs_.op_of[call];
       if (op == kNone) continue;
       seen[op] = true;
-      add_to(measured_.host[sample(call)], time_of(tree_[call]));
+      add_to(measured_.host[sample(call)], length(tree_[call]));
       if (measured_.on_device) add_to(measured_.device[sample(call)], 0);
-      const bool is_first = begins_[sample(call)] == kNever;
       begins_[sample(call)] = std::min(begins_[sample(call)], tree_[call].begin);
-      ends_[sample(call)] = is_first ? tree_[call].end : std::max(ends_[sample(call)], tree_[call].end);
       spans_[runs_.run_of[call]].add(tree_[call].begin, tree_[call].end);
     }
     for (OpId op = 0; op < seen.size(); ++op)
       if (!seen[op]) made_.missing.push_back(op);
     made_.joined_ops = seen.size() - made_.missing.size();
-  }
-
-  // On a device, calls are on the host's clock and have no other time than their own.
-  Nanoseconds time_of(const RecordedCall& call) const {
-    return !measured_.on_device && call.time != kUnmeasured ? call.time : length(call);
   }
 
   static void add_to(Nanoseconds& sum, Nanoseconds duration) {
@@ -182,23 +157,22 @@ class Joiner {
   }
 
   void add_work(const RecordedWork& work) {
-    made_.total += length(work);
+    made_.total += work.duration;
     const RecordedLaunch* const launch = launch_of(work);
     Id call = launch != nullptr ? tree_.around(launch->thread, launch->at) : kNone;
     if (call == kNone) call = tree_.numbered(work.external);
     Id op_call = call;
     while (op_call != kNone && runs_.op_of[op_call] == kNone) op_call = tree_.parent(op_call);
     if (op_call == kNone) return leave_out(work, launch, call);
-    made_.joined += length(work);
+    made_.joined += work.duration;
     const std::size_t at = sample(op_call);
-    add_to(measured_.device[at], length(work));
+    add_to(measured_.device[at], work.duration);
     device_begins_[at] = std::min(device_begins_[at], work.begin);
     const TraceTime end = work.begin + static_cast<TraceTime>(work.duration);
     spans_[runs_.run_of[op_call]].add(work.begin, end);
     device_spans_[runs_.run_of[op_call]].add(work.begin, end);
-    if (trace_.is_own) return;
     auto& kernel = kernels_[{runs_.op_of[op_call], work.name}];
-    ++kernel.count, kernel.total += length(work);
+    ++kernel.count, kernel.total += work.duration;
   }
 
   void leave_out(const RecordedWork& work, const RecordedLaunch* launch, Id call) {
@@ -206,7 +180,7 @@ class Joiner {
                          : launch == nullptr
                              ? "nothing in the trace launches it"
                              : fmt::format("launched outside of any op, by {}", trace_.text(launch->name));
-    leave_out(trace_.text(work.name), std::move(reason), length(work));
+    leave_out(trace_.text(work.name), std::move(reason), work.duration);
   }
   void leave_out(std::string_view name, std::string reason, Nanoseconds duration) {
     auto& row = left_out_[{std::string(name), reason}];
@@ -244,9 +218,9 @@ class Joiner {
         ++call;
         continue;
       }
-      made_.total += time_of(tree_[call]);
+      made_.total += length(tree_[call]);
       if (is_joined)
-        made_.joined += time_of(tree_[call]);
+        made_.joined += length(tree_[call]);
       else
         leave_out(tree_.name(call), reason_for(call), length(tree_[call]));
       call = tree_.end(call);
@@ -257,54 +231,12 @@ class Joiner {
   void find_module_calls() {
     std::ranges::stable_sort(trace_.modules, {}, &RecordedSpan::begin);
     module_calls_.resize(graph_.scopes.size() * runs_.runs);
-    if (!trace_.modules.empty() && !trace_.is_own) sort_calls();
     for (std::uint32_t run = 0; run < runs_.runs; ++run) {
-      std::vector<TraceSpan> calls = around_ops(graph_, begins_, ends_, runs_.runs, run);
-      if (!trace_.modules.empty()) {
-        if (!trace_.is_own) take_recorded(graph_, trace_, calls);
-        add_outside(trace_.is_own ? take_own(graph_, trace_, calls) : outside_ops(calls, run), run);
-      }
+      std::vector<TraceSpan> calls = around_ops(graph_, begins_, measured_, run);
+      if (!trace_.modules.empty()) take_recorded(graph_, trace_, calls);
       for (ScopeId s = 0; s < calls.size(); ++s) module_calls_[s * runs_.runs + run] = calls[s];
       if (calls[0].known()) spans_[run].add(calls[0].begin, calls[0].end);
     }
-  }
-
-  void sort_calls() {
-    joined_calls_.resize(runs_.runs);
-    for (Id call = 0; call < tree_.size(); ++call)
-      if (runs_.op_of[call] != kNone)
-        joined_calls_[runs_.run_of[call]].push_back(call);
-      else if (tree_.parent(call) == kNone && is_op_name(tree_.name(call)))
-        loose_calls_.push_back(call);
-    std::ranges::stable_sort(loose_calls_, {}, [&](Id call) { return tree_[call].begin; });
-  }
-
-  // Outside of ops in one run, by scope: of the joined ones and of whatever else the model called.
-  std::vector<Nanoseconds> outside_ops(const std::vector<TraceSpan>& calls, std::uint32_t run) const {
-    std::vector<Nanoseconds> outside(calls.size(), kUnmeasured);
-    if (!calls[0].known()) return outside;
-    const TraceTime start = calls[0].begin;
-    const auto at = [&](TraceTime time) {
-      return static_cast<Nanoseconds>(std::max<TraceTime>(time - start, 0));
-    };
-    HostRun host{.began = 0, .ended = at(calls[0].end), .calls = {}, .ops = {}};
-    for (ScopeId s = 0; s < calls.size(); ++s)
-      if (calls[s].known()) host.calls.push_back({s, at(calls[s].begin), at(calls[s].end)}), outside[s] = 0;
-    const auto add = [&](Id call) {
-      host.ops.push_back({runs_.op_of[call], at(tree_[call].begin), at(tree_[call].end)});
-    };
-    for (const Id call : joined_calls_[run]) add(call);
-    const auto begin = [&](Id call) { return tree_[call].begin; };
-    for (auto call = std::ranges::lower_bound(loose_calls_, start, {}, begin);
-         call != loose_calls_.end() && tree_[*call].begin <= calls[0].end; ++call)
-      add(*call);
-    each_outside(host, [&](const OutsidePiece& piece) { outside[piece.scope] += piece.end - piece.begin; });
-    return outside;
-  }
-  void add_outside(const std::vector<Nanoseconds>& outside, std::uint32_t run) {
-    if (std::ranges::all_of(outside, [](Nanoseconds time) { return time == kUnmeasured; })) return;
-    if (measured_.outside.empty()) measured_.outside.assign(outside.size() * runs_.runs, kUnmeasured);
-    for (std::size_t s = 0; s < outside.size(); ++s) measured_.outside[s * runs_.runs + run] = outside[s];
   }
 
   void finish_runs() {
@@ -355,11 +287,6 @@ class Joiner {
     if (2 * made_.joined_ops < graph_.ops.size())
       note(fmt::format("the trace has {} of the graph's {} ops: is it of this model, and of a run like this?",
                        made_.joined_ops, graph_.ops.size()));
-    if (trace_.is_own)
-      note(
-          "the trace is one of opscope's own: it shows one run, and its times are the medians of all that "
-          "were "
-          "measured");
     if (runs_.partial) note("runs of which the trace has less than half were left out");
     if (trace_.left_out > 0)
       note(fmt::format("the trace is longer than what is kept in memory: {} records at its end were left out",
@@ -374,9 +301,6 @@ class Joiner {
   JoinedTrace made_;
   Measurement& measured_ = made_.measurement;
   std::vector<TraceTime> begins_, device_begins_;  // by op and run; kNever where it was not called
-  std::vector<TraceTime> ends_;                    // where it was
-  std::vector<std::vector<Id>> joined_calls_;      // by run
-  std::vector<Id> loose_calls_;                    // outermost calls of ops that are not joined, by begin
   std::vector<TraceSpan> spans_, device_spans_;    // by run
   std::vector<TraceSpan> module_calls_;            // by scope and run
   std::map<std::pair<OpId, StringId>, JoinedKernel> kernels_;

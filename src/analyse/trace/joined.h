@@ -37,7 +37,6 @@ struct JoinedTrace {
   std::vector<NotJoined> not_joined;  // the longest first
   std::vector<OpId> missing;          // with no call in any run
   std::vector<JoinedKernel> kernels;  // by op, the longest first
-  bool is_own = false;                // opscope wrote the trace: of ops, not of kernels
   std::vector<std::string> notes;     // what the reader should know before trusting it
 
   double joined_share() const { return ratio(joined, total); }

@@ -11,9 +11,9 @@ namespace opscope {
 // Each in a file of cli/commands.
 using Define = Action(CLI::App& app);
 Define define_profile, define_explore, define_fuse, define_measure, define_read_trace, define_devices,
-    define_predict, define_compare, define_reconcile, define_sweep, define_fit, define_llm, define_diff,
-    define_check, define_draw, define_plot, define_trace, define_capture, define_explain, define_ops,
-    define_list, define_cache, define_completion;
+    define_predict, define_calibrate, define_compare, define_reconcile, define_sweep, define_fit, define_llm,
+    define_diff, define_check, define_draw, define_plot, define_trace, define_capture, define_explain,
+    define_ops, define_list, define_cache, define_completion;
 
 namespace {
 
@@ -58,6 +58,13 @@ constexpr std::array kCommands{
             "  opscope predict resnet18 --hardware this\n"
             "  opscope predict vit_b_16 --hardware h200 --trace run.json\n",
             define_predict},
+    Command{"calibrate", "Time a device once, so that the time of any model can be predicted on it",
+            "  opscope calibrate --on cuda\n"
+            "  opscope calibrate --on cpu --threads 1 --quick\n"
+            "  opscope calibrate --on cuda -o my_gpu.toml\n"
+            "  opscope calibrate --show h200\n"
+            "  opscope predict resnet50 --batch 32 --hardware my_gpu.toml\n",
+            define_calibrate},
     Command{"devices", "Known devices: peak FLOP/s, bandwidth, memory, and the source of each figure",
             "  opscope devices\n"
             "  opscope devices h200\n"

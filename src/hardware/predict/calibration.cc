@@ -238,6 +238,7 @@ class CalibrationReader {
           text.size() > kBegin.size() + kEnd.size() && text.starts_with(kBegin) && text.ends_with(kEnd)
               ? family_named(text.substr(kBegin.size(), text.find(' ', kBegin.size()) - kBegin.size()))
               : std::nullopt;
+      if (!family && rest.empty()) break;  // in the middle of a line
       if (!family)
         throw Error("not a measured op: '" + std::string(text.substr(0, 60)) + "'",
                     name_ + ":" + std::to_string(line), "run `opscope calibrate` again");

@@ -4,10 +4,13 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
+#include <tuple>
 
 #include "base/error.h"
 #include "base/files.h"
 #include "base/text.h"
+#include "hardware/calibrate/machine.h"
 #include "hardware/roofline.h"
 
 namespace opscope {
@@ -17,9 +20,12 @@ Figure reached(double value, std::string text) {
   return {value, std::move(text), "reached in the calibration"};
 }
 
-// Of the calibrations in the user's folder: that of a GPU before that of a CPU, then the latest.
-CalibratedDevice this_machine(const std::string& flag) {
+// Of the calibrations in the user's folder, those of this machine: that of a GPU before that of a CPU, then
+// the latest. One that cannot be read is no reason to leave out the others.
+CalibratedDevice at_hand(const std::string& flag) {
   CalibrationPointer best;
+  std::optional<Error> problem;
+  const Machine machine = this_machine();
   const auto order = [](const Calibration& each) {
     return std::tuple(each.kind == "gpu", each.fact("date"), each.threads);
   };
@@ -27,18 +33,26 @@ CalibratedDevice this_machine(const std::string& flag) {
   for (const auto& entry : std::filesystem::directory_iterator(calibrations_folder(), ignored)) {
     if (entry.path().extension() != ".toml") continue;
     const std::string path = entry.path().string();
-    auto read = std::make_shared<Calibration>(read_calibration(read_file(path), path));
-    read->file = path;
-    if (!best || order(*read) > order(*best)) best = std::move(read);
+    try {
+      auto read = std::make_shared<Calibration>(read_calibration(read_file(path), path));
+      read->file = path;
+      if (const std::string why = not_of(machine, read->kind, read->device_name); !why.empty())
+        throw Error(
+            "the calibration is of another device, " + read->device_name + ": " + why, path,
+            "`opscope calibrate --on cpu` (or --on cuda) makes one; naming the file takes it as it is");
+      if (!best || order(*read) > order(*best)) best = std::move(read);
+    } catch (const Error& error) {
+      if (!problem) problem = error;
+    }
   }
-  if (!best)
-    throw Error("this machine is not calibrated", flag,
-                "`opscope calibrate --on cpu` (or --on cuda) takes a minute, once");
-  return {device_of(*best), best};
+  if (best) return {device_of(*best), best};
+  if (problem) throw Error(problem->what(), problem->where(), problem->hint());
+  throw Error("this machine is not calibrated", flag,
+              "`opscope calibrate --on cpu` (or --on cuda) takes a minute, once");
 }
 
 CalibratedDevice load_target(const std::string& name, const std::string& flag) {
-  if (name == "this") return this_machine(flag);
+  if (name == "this") return at_hand(flag);
   if (name.find('/') == std::string::npos && !name.ends_with(".toml"))
     return {load_device(name, flag), nullptr};
   const std::string text = read_file(name);

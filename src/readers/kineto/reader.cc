@@ -38,17 +38,11 @@ struct KinetoEvent {
   std::uint64_t thread = 0;  // a number that process and thread have in common with none other
   std::uint64_t correlation = 0, external = 0;
   std::uint32_t shapes = 0;
-  // Of a trace that opscope wrote.
-  bool is_own = false, is_backward = false;
-  std::optional<std::uint64_t> op{};  // of the graph
-  std::string_view call{};            // of a module: "layer1.0#1"
-  Nanoseconds time = kUnmeasured, outside = kUnmeasured;
 };
 
 struct CategoryRow {
   std::string_view category;
   EventKind kind;
-  bool is_own = false;  // of opscope's own traces
 };
 constexpr CategoryRow kCategories[] = {
     {"Kernel", EventKind::kWork},
@@ -59,13 +53,10 @@ constexpr CategoryRow kCategories[] = {
     {"cpu_op", EventKind::kCall},
     {"cuda_driver", EventKind::kLaunch},
     {"cuda_runtime", EventKind::kLaunch},
-    {"device", EventKind::kWork, true},
     {"gpu_memcpy", EventKind::kWork},
     {"gpu_memset", EventKind::kWork},
     {"kernel", EventKind::kWork},
-    {"module", EventKind::kModule, true},
     {"mtia_runtime", EventKind::kLaunch},
-    {"op", EventKind::kCall, true},
     {"operator", EventKind::kCall},
     {"privateuse1_driver", EventKind::kLaunch},
     {"privateuse1_runtime", EventKind::kLaunch},
@@ -77,10 +68,9 @@ constexpr CategoryRow kCategories[] = {
 };
 static_assert(std::ranges::is_sorted(kCategories, {}, &CategoryRow::category));
 
-constexpr CategoryRow kNoCategory{"", EventKind::kOther};
-const CategoryRow& row_of(std::string_view category) {
+EventKind kind_of(std::string_view category) {
   const auto* const row = std::ranges::lower_bound(kCategories, category, {}, &CategoryRow::category);
-  return row != std::end(kCategories) && row->category == category ? *row : kNoCategory;
+  return row != std::end(kCategories) && row->category == category ? row->kind : EventKind::kOther;
 }
 
 std::string_view trimmed(std::string_view token) {
@@ -152,8 +142,7 @@ class KinetoEventParser {
     if (key == "ph") {
       complete_ = text("\"ph\" is not a string") == "X";
     } else if (key == "cat") {
-      const CategoryRow& row = row_of(text("\"cat\" is not a string"));
-      event.kind = row.kind, event.is_own = row.is_own;
+      event.kind = kind_of(text("\"cat\" is not a string"));
     } else if (key == "name") {
       event.name = text("the name is not a string");
     } else if (key == "ts") {
@@ -180,33 +169,10 @@ class KinetoEventParser {
         ShapeHash hash;
         shapes(item, hash);
         event.shapes = hash.value();
-      } else if (event.is_own) {
-        own(key, item, event);
       }
       return true;
     });
   }
-
-  // What opscope's own slices say.
-  static void own(std::string_view key, Value item, KinetoEvent& event) {
-    const auto nanoseconds = [&]() -> Nanoseconds {
-      double seconds = 0;
-      if (item.get_double().get(seconds) || !(seconds >= 0 && seconds < kMostSeconds)) return kUnmeasured;
-      return static_cast<Nanoseconds>(std::llround(seconds * 1e9));
-    };
-    if (key == "op") {
-      event.op = number_from<std::uint64_t>(trimmed(item.raw_json_token()));
-    } else if (key == "time_seconds") {
-      event.time = nanoseconds();
-    } else if (key == "outside_seconds") {
-      event.outside = nanoseconds();
-    } else if (key == "phase") {
-      event.is_backward = true;
-    } else if (key == "call") {
-      if (item.get_string().get(event.call)) event.call = {};
-    }
-  }
-  static constexpr double kMostSeconds = static_cast<double>(kMostTraceTime) * 1e-9;
 
   // A list of numbers is a shape; lists of lists hold shapes.
   void shapes(Value value, ShapeHash& hash) {
@@ -290,9 +256,8 @@ class KinetoReader {
 
  private:
   void event(std::string_view text) {
-    auto event = parser_.parse(text, trace_.events++, where_);
+    const auto event = parser_.parse(text, trace_.events++, where_);
     if (!event) return;
-    if (event->is_own && !take_own(*event)) return;
     switch (event->kind) {
       case EventKind::kCall:
         if (event->name.starts_with(kStepPrefix)) return span(trace_.steps, *event, event->name);
@@ -301,7 +266,6 @@ class KinetoReader {
         if (event->name.starts_with(kStepPrefix)) span(trace_.steps, *event, event->name);
         return;
       case EventKind::kModule:
-        if (event->is_own) return own_module(*event);
         if (event->name.starts_with(kModulePrefix)) span(trace_.modules, *event, module_class(event->name));
         return;
       case EventKind::kLaunch:
@@ -311,20 +275,6 @@ class KinetoReader {
       case EventKind::kOther:
         return;
     }
-  }
-
-  // An op's call and its work on the device name each other by the op's number; nobody else's events with
-  // such a category do.
-  bool take_own(KinetoEvent& event) {
-    if (event.kind == EventKind::kModule) return !event.call.empty() && !event.is_backward;
-    if (!event.op || *event.op >= kNone) return false;
-    event.external = *event.op + 1;
-    return trace_.is_own = true;
-  }
-  void own_module(const KinetoEvent& event) {
-    if (!has_room(trace_.modules)) return;
-    span(trace_.modules, event, event.call);
-    trace_.modules.back().outside = event.outside;
   }
 
   template <class Record>
@@ -351,8 +301,7 @@ class KinetoReader {
                             .name = name(event.name),
                             .thread = thread(event),
                             .external = external(event),
-                            .shapes = event.shapes,
-                            .time = event.time});
+                            .shapes = event.shapes});
   }
   void span(std::vector<RecordedSpan>& spans, const KinetoEvent& event, std::string_view text) {
     if (has_room(spans)) spans.push_back({event.begin, end_of(event), name(text), thread(event)});
@@ -365,7 +314,7 @@ class KinetoReader {
   void work(const KinetoEvent& event) {
     if (!has_room(trace_.work)) return;
     trace_.work.push_back(
-        {event.begin, event.duration, event.correlation, name(event.name), external(event), event.time});
+        {event.begin, event.duration, event.correlation, name(event.name), external(event)});
   }
 
   void field(const JsonItem& item) {

@@ -20,6 +20,19 @@ std::string host_text(const Profile& profile) {
   return text;
 }
 
+// A calibration of this machine made with another torch: its kernels may be others.
+std::string other_torch_note(const Profile& profile) {
+  const Calibration* calibration = profile.predicted.predictor->calibration();
+  const std::string& captured = profile.graph->capture.torch;
+  if (calibration == nullptr || calibration->file.empty() || captured.empty()) return "";
+  const std::string_view made = calibration->fact("torch");
+  if (made.empty() || made == captured) return "";
+  return fmt::format(
+      "the calibration was made with torch {}, the model was captured with {}: kernels may be others; "
+      "`opscope calibrate` makes one for this torch",
+      made, captured);
+}
+
 Document make_predicted_document(const Profile& profile, TextOptions options) {
   options.predicted = true;
   Document document{header_cells(profile), note_lines(profile, options)};
@@ -62,6 +75,8 @@ Section prediction_section(const Profile& profile) {
     section.remarks.push_back(
         fmt::format("{} not in it: neither work nor rate is known",
                     run.unknown_ops == 1 ? "1 op is" : fmt::format("{} ops are", run.unknown_ops)));
+  if (std::string note = other_torch_note(profile); !note.empty())
+    section.remarks.push_back("- " + std::move(note));
   for (std::string& note : prediction_notes(run)) section.remarks.push_back("- " + std::move(note));
   if (const Calibration* host = run.predictor->host();
       host && run.host_seconds > 0 && !host->host.source.empty())

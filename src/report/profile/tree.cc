@@ -15,8 +15,7 @@ namespace opscope {
 namespace {
 
 constexpr std::size_t kScreenRows = 40;
-constexpr double kMuchOutside = 0.05;  // of the wall time of the model
-constexpr int kWideTerminal = 120;     // from here on there is room for shares
+constexpr int kWideTerminal = 120;  // from here on there is room for shares
 
 // Everything that a row shows of itself; rows that show the same below them too are equal.
 void add_row(const Graph& graph, const ModuleRow& row, FoldKey& key) {
@@ -36,12 +35,7 @@ class Tree : public ModuleTree<TreeNode> {
   Tree(const Profile& profile, const std::vector<Metrics>& own, bool is_folded)
       : ModuleTree(module_tree<TreeNode>(profile)) {
     if (is_folded) {
-      find_shapes([&](Id row, FoldKey& key) {
-        const ModuleRow& of = profile.modules()[row];
-        add_row(*profile.graph, of, key);
-        // One of equal blocks that does much more beside its ops is not like the others.
-        key.add(ratio(own[of.module].outside_time, profile.totals.wall_time) >= kMuchOutside ? 1 : 0);
-      });
+      find_shapes([&](Id row, FoldKey& key) { add_row(*profile.graph, profile.modules()[row], key); });
       fold();
     }
     blocks_ = stands_for();
@@ -137,9 +131,7 @@ Columns<ShownLine> columns(const Profile& profile, const TextOptions& options,
   if (wall) {
     result += through<ShownLine>(&ShownLine::metrics, shown_columns(profile, "wall_seconds wall_seconds%"));
     result += {{number("Self"), [](Row line) {
-                  return line.item.is_module
-                             ? (line.own.wall_time ? format_time(line.own.wall_seconds()) : "-")
-                             : std::string("-");
+                  return line.item.is_module ? format_time(line.own.wall_seconds()) : std::string("-");
                 }}};
   }
   return result +=

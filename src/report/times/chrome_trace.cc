@@ -11,7 +11,6 @@
 #include "base/text.h"
 #include "cost/liveness.h"
 #include "graph/graph.h"
-#include "graph/outside.h"
 #include "report/memory/report.h"
 #include "report/times/times.h"
 
@@ -154,7 +153,7 @@ struct TraceWriter {
     if (scope.call > 0) text += fmt::format("#{}", scope.call + 1);
     if (call.phase > 0) text += fmt::format(" ({})", graph.phases[call.phase].name);
     slice(call, "module", text, kModules, [&] {
-      json.fields("type", graph.text(of.type), "call", call_name(graph, call.id));
+      json.field("type", graph.text(of.type));
       if (call.phase > 0)
         json.field("phase", graph.phases[call.phase].name);
       else if (!measured.outside.empty())

@@ -102,18 +102,15 @@ std::vector<Section> host_sections(const Profile& profile, const HostTime& host,
   if (!options.verbose)
     while (shown > 0 && host.lines[shown - 1].seconds < kLeastShown * host.wall) --shown;
   using Row = const OutsideRow&;
-  const bool has_lines = std::ranges::any_of(host.lines, [](Row row) { return !row.source.empty(); });
-  Columns<OutsideRow> columns;
-  if (has_lines) columns += {{words("Outside ops", 14), [](Row row) { return line_text(row.source); }}};
-  columns +=
-      {{words(has_lines ? "Module" : "Outside ops", 8), [&](Row row) { return modules_text(profile, row); }}};
-  if (has_lines)
-    columns += {{words("Where", 8).or_not().quiet(),
-                 [&](Row row) { return row.waits ? "waits for the device" : place_text(profile, row); }},
-                {number("Times"), &OutsideRow::count},
-                {number("Each"), [](Row row) { return format_time(row.each()); }}};
-  columns += {{number("Wall").strong(), [](Row row) { return format_time(row.seconds); }},
-              {number("% Wall"), [&](Row row) { return format_percent(row.seconds, host.wall); }}};
+  const Columns<OutsideRow> columns{
+      {words("Outside ops", 14), [](Row row) { return line_text(row.source); }},
+      {words("Module", 8), [&](Row row) { return modules_text(profile, row); }},
+      {words("Where", 8).or_not().quiet(),
+       [&](Row row) { return row.waits ? "waits for the device" : place_text(profile, row); }},
+      {number("Times"), &OutsideRow::count},
+      {number("Each"), [](Row row) { return format_time(row.each()); }},
+      {number("Wall").strong(), [](Row row) { return format_time(row.seconds); }},
+      {number("% Wall"), [&](Row row) { return format_percent(row.seconds, host.wall); }}};
   if (shown > 0) sections.push_back({"Outside ops", table_of(columns, std::span(host.lines).first(shown))});
   if (!host.waits.empty()) sections.push_back(waits_section(profile, host));
   if (!host.transfers.empty()) sections.push_back(transfers_section(profile, host));

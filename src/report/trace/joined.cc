@@ -29,8 +29,6 @@ struct TraceDocument {
     auto& sections = document.sections;
     sections.push_back(joined_section());
     sections.push_back(tree_section(profile, options));
-    for (Section& section : host_sections(profile, host_time(profile), options))
-      sections.push_back(std::move(section));
     if (options.top > 0 || options.verbose) sections.push_back(top_layers_section(profile, options));
     if (!joined.kernels.empty() && shown() > 0) sections.push_back(kernel_section());
     if (!joined.not_joined.empty()) sections.push_back(rest_section());
@@ -189,7 +187,6 @@ void write_joined_trace(JsonWriter& json, const Profile& profile, const JoinedTr
   Columns<NotJoined> rest{{"name", &NotJoined::name}, {"reason", &NotJoined::reason}};
   write_rows(json, "not_joined", rest += total_columns<NotJoined>(), joined.not_joined);
   json.list("missing_ops", joined.missing);
-  write_host_time(json, profile, host_time(profile));
 }
 
 }  // namespace

@@ -1,11 +1,14 @@
 #include "torch/timing/replay.h"
 
 #include <ATen/Context.h>
+#include <ATen/Parallel.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <new>
+#include <optional>
 #include <vector>
 
 #include "base/error.h"
@@ -27,6 +30,11 @@ constexpr double kBatchSeconds = 1e-3;
 constexpr std::uint32_t kLeastBatches = 5;
 constexpr std::uint32_t kSlowBatches = 3;  // of an op that takes longer than kSlowSeconds
 constexpr double kSlowSeconds = 1;
+// As in a model: single repetitions, enough of them for a median.
+constexpr std::size_t kTrafficBytes = std::size_t{4} << 20;  // at a turn; past the caches of one core
+constexpr std::size_t kLineBytes = 64;
+constexpr std::uint32_t kLeastSingles = 5, kMostSingles = 25;
+constexpr double kSinglesSeconds = 0.012;  // with the traffic between them
 // On a device: what fits into the queue of launches, of ops of a few kernels each.
 constexpr std::uint64_t kMostQueued = 128;
 constexpr std::uint32_t kHoldRetries = 6;
@@ -158,7 +166,9 @@ OpTime Replayer::replay(const Graph& graph, const Op& op) {
     run_once(call, 0, results);
     check_results(graph, op, call, results);
     results.clear();
-    const auto time = device.is_cpu() ? time_on_host(call) : time_on_device(call, device);
+    const auto time = !device.is_cpu()       ? time_on_device(call, device)
+                      : options_.as_in_model ? time_as_in_model(graph, op, call)
+                                             : time_on_host(call);
     if (call.writes_pool) pool_.forget();
     return time;
   } catch (const c10::OutOfMemoryError&) {
@@ -214,6 +224,77 @@ OpTime Replayer::time_on_host(const PreparedCall& call) const {
     seconds.push_back(batch / static_cast<double>(repetitions));
   }
   const auto done = repetitions * seconds.size();
+  return op_time(std::move(seconds), done, false);
+}
+
+CacheTraffic::CacheTraffic(std::size_t cache_bytes)
+    : memory_(std::max(2 * cache_bytes, 2 * kTrafficBytes) / sizeof(std::uint64_t)) {}
+
+void CacheTraffic::run() {
+  constexpr std::int64_t kWords = kLineBytes / sizeof(std::uint64_t);
+  const std::size_t words =
+      kTrafficBytes / sizeof(std::uint64_t) * static_cast<std::size_t>(at::get_num_threads());
+  if (at_ + words > memory_.size()) at_ = 0;
+  std::uint64_t* const begin = memory_.data() + at_;
+  const auto lines = static_cast<std::int64_t>(std::min(words, memory_.size() - at_)) / kWords;
+  at::parallel_for(0, lines, lines / at::get_num_threads(), [&](std::int64_t from, std::int64_t to) {
+    for (std::int64_t i = from; i < to; ++i) ++begin[i * kWords];
+  });
+  at_ += words;
+}
+
+void Replayer::disturb_caches() {
+  if (!traffic_) traffic_ = std::make_unique<CacheTraffic>(pool_.cache_bytes());
+  traffic_->run();
+}
+
+namespace {
+
+// One word of each line of what the op before has just written.
+std::uint64_t look_at(const at::Tensor& tensor, std::size_t most_bytes) {
+  if (!tensor.defined() || !tensor.device().is_cpu() || !tensor.has_storage()) return 0;
+  const auto* bytes = static_cast<const char*>(tensor.storage().data());
+  const std::size_t size = std::min(tensor.storage().nbytes(), most_bytes);
+  std::uint64_t sum = 0;
+  for (std::size_t at = 0; at + sizeof sum <= size; at += kLineBytes) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, bytes + at, sizeof word);
+    sum += word;
+  }
+  return sum;
+}
+
+}  // namespace
+
+OpTime Replayer::time_as_in_model(const Graph& graph, const Op& op, const PreparedCall& call) {
+  // Where its first tensor that is no weight stands among the arguments; its others were made long before.
+  std::optional<std::size_t> newest;
+  std::size_t place = 0;
+  for (const auto& argument : graph.arguments_of(op)) {
+    if (!newest && argument.kind == ArgumentKind::kTensor &&
+        !is_lasting(graph.values[static_cast<ValueId>(argument.integer)].kind))
+      newest = place;
+    ++place;
+  }
+  Stack stack;
+  std::vector<double> seconds;
+  volatile std::uint64_t seen = 0;
+  const auto started = Clock::now();
+  for (std::uint64_t turn = 1; seconds.size() < kMostSingles; ++turn) {
+    if (seconds.size() >= kLeastSingles && seconds_since(started) > kSinglesSeconds) break;
+    if (seconds.size() >= kSlowBatches && seconds_since(started) > 8 * kSinglesSeconds) break;
+    put_back(call);
+    disturb_caches();
+    const Stack& given = call.turns[turn % call.turns.size()];
+    if (newest && *newest < given.size() && given[*newest].isTensor())
+      seen = seen + look_at(given[*newest].toTensor(), pool_.cache_bytes());
+    stack = given;
+    const auto begin = Clock::now();
+    call.op.callBoxed(stack);
+    seconds.push_back(seconds_since(begin));
+    stack.clear();
+  }
+  const auto done = seconds.size();
   return op_time(std::move(seconds), done, false);
 }
 

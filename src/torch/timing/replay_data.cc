@@ -79,7 +79,28 @@ bool has_random_kernels(at::ScalarType type) {
   return type == at::kFloat || type == at::kDouble || type == at::kHalf || type == at::kBFloat16;
 }
 
+namespace {
+
+// What was drawn for the begin, over and over: the values of more matter to no time, and drawing them takes
+// seconds.
+constexpr std::int64_t kDrawn = std::int64_t{1} << 18;
+
+void repeat_begin(const at::Tensor& memory) {
+  for (std::int64_t filled = kDrawn; filled < memory.numel();) {
+    const auto more = std::min(filled, memory.numel() - filled);
+    memory.narrow(0, filled, more).copy_(memory.narrow(0, 0, more));
+    filled += more;
+  }
+}
+
+}  // namespace
+
 void fill_with(const at::Tensor& tensor, const Data& data) {
+  if (tensor.dim() == 1 && tensor.numel() > kDrawn && data.fill != Fill::kAscending &&
+      data.fill != Fill::kZero) {
+    fill_with(tensor.narrow(0, 0, kDrawn), data);
+    return repeat_begin(tensor);
+  }
   switch (data.fill) {
     case Fill::kAround0:
     case Fill::kUnit: {

@@ -128,7 +128,8 @@ class CallMaker {
     name_ = graph_.text(given.name);
     const auto* alias = schema.alias_info();
     // Norms update their running statistics in training, and their schemas are silent about it.
-    written_ = (alias && alias->isWrite()) || name_ == "running_mean" || name_ == "running_var";
+    overwrites_ = alias && alias->isWrite();
+    written_ = overwrites_ || name_ == "running_mean" || name_ == "running_var";
     switch (type->kind()) {
       case c10::TypeKind::TensorType:
         return tensor_argument(given, schema.type()->kind() == c10::TypeKind::OptionalType);
@@ -278,7 +279,7 @@ class CallMaker {
   }
 
   at::Tensor from_pool(const Value& value) {
-    made_.writes_pool |= written_;
+    made_.writes_pool |= overwrites_;  // running statistics stay what they are: numbers of that size
     const auto memory = pool_.numbers(device_of(value), scalar_type_of(value.dtype));
     const auto begin = static_cast<std::int64_t>(turn_ * turn_bytes_) + cursor_;
     cursor_ += bytes_for(graph_, value);
@@ -310,7 +311,7 @@ class CallMaker {
   std::int64_t cursor_ = 0;
   // Of the argument that is being made.
   std::string_view name_;
-  bool written_ = false;
+  bool written_ = false, overwrites_ = false;
 };
 
 }  // namespace

@@ -1,0 +1,48 @@
+#include "hardware/calibrate/finish.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "hardware/predict/fit.h"
+
+namespace opscope {
+
+void widen(Calibration& calibration, double drift) {
+  if (!(drift > kSteadyClocks)) {
+    calibration.facts.emplace_back("steadiness", fmt::format("an op that was timed throughout varied by {}",
+                                                             format_percent(drift, 1.0)));
+    return;
+  }
+  calibration.facts.emplace_back(
+      "steadiness", fmt::format("not steady: an op that was timed throughout varied by {}; intervals are "
+                                "wider by that. Calibrate again when the machine is idle",
+                                format_percent(drift, 1.0)));
+  // From p10 to p90 a normal deviate goes 2.56 standard deviations.
+  const double deviation = drift / 2.56;
+  for (FamilyRates& rates : calibration.families) rates.spread = std::hypot(rates.spread, deviation);
+  for (Likeness& likeness : calibration.likenesses) likeness.noise = std::hypot(likeness.noise, deviation);
+}
+
+std::string finished_calibration(Calibration about, std::span<const std::string> list,
+                                 const CalibrationJournal& journal) {
+  std::vector<MeasuredCall> calls;
+  for (const TimedCall& timed : journal.calls())
+    if (timed.refused.empty() && timed.call < list.size())
+      calls.push_back({.text = list[timed.call],
+                       .seconds = timed.seconds,
+                       .deviation = timed.deviation,
+                       .host_seconds = timed.host_seconds});
+  if (calls.empty()) throw Error("no op could be timed", journal.path(), "give it more --time");
+  add_features(calls);
+  about.is_measured = true;
+  about.facts.emplace_back("calls", fmt::format("{} of {} in the list, in {}", calls.size(), list.size(),
+                                                format_seconds(journal.spent())));
+  fit_families(about, calls);
+  widen(about, clock_drift(journal.references()));
+  return write_calibration(about, calls);
+}
+
+}  // namespace opscope
