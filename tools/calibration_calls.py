@@ -33,7 +33,16 @@ from torch import nn
 MOST_TEXT = 700  # characters of a call: lists of many tensors are long
 MOST_BYTES = {"cuda": 6 << 30, "cpu": 64e6}  # of what a call moves
 MOST_FLOPS = {"cuda": 6e12, "cpu": 4e9}  # some 50 ms of one core
-SHARES = {"matmul": 0.27, "conv": 0.27, "attention": 0.08, "pointwise": 0.11, "copy": 0.06, "norm": 0.07, "reduction": 0.04, "softmax": 0.02}
+SHARES = {
+    "matmul": 0.27,
+    "conv": 0.27,
+    "attention": 0.08,
+    "pointwise": 0.11,
+    "copy": 0.06,
+    "norm": 0.07,
+    "reduction": 0.04,
+    "softmax": 0.02,
+}
 OTHER_SHARE = 0.02  # of each other family
 DTYPES = (torch.float32, torch.bfloat16, torch.bfloat16, torch.float32, torch.float16)
 
@@ -124,7 +133,25 @@ class Mixed(nn.Module):
     def __init__(self, size: int) -> None:
         super().__init__()
         self.scale, self.shift = nn.Parameter(torch.ones(size)), nn.Parameter(torch.zeros(size))
-        self.acts = nn.ModuleList(draw.sample([nn.GELU(), nn.SiLU(), nn.ReLU(), nn.Sigmoid(), nn.Tanh(), nn.Hardswish(), nn.LeakyReLU(), nn.ELU(), nn.Softplus(), nn.GELU("tanh"), nn.ReLU6(), nn.Hardsigmoid()], 4))
+        self.acts = nn.ModuleList(
+            draw.sample(
+                [
+                    nn.GELU(),
+                    nn.SiLU(),
+                    nn.ReLU(),
+                    nn.Sigmoid(),
+                    nn.Tanh(),
+                    nn.Hardswish(),
+                    nn.LeakyReLU(),
+                    nn.ELU(),
+                    nn.Softplus(),
+                    nn.GELU("tanh"),
+                    nn.ReLU6(),
+                    nn.Hardsigmoid(),
+                ],
+                4,
+            )
+        )
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         y = x * self.scale + self.shift
@@ -142,9 +169,17 @@ class Residual(nn.Module):
     def __init__(self, channels: int, kernel: int, groups: int, norm: str, act: nn.Module) -> None:
         super().__init__()
         self.conv = nn.Conv2d(channels, channels, kernel, padding=kernel // 2, groups=groups, bias=draw.random() < 0.4)
-        self.norm: nn.Module = nn.BatchNorm2d(channels) if norm == "batch" else nn.GroupNorm(some(*[g for g in (1, 2, 4, 8) if channels % g == 0]), channels)
+        self.norm: nn.Module = (
+            nn.BatchNorm2d(channels) if norm == "batch" else nn.GroupNorm(some(*[g for g in (1, 2, 4, 8) if channels % g == 0]), channels)
+        )
         self.act = act
-        self.gate = nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Conv2d(channels, max(8, channels // 4), 1), nn.SiLU(), nn.Conv2d(max(8, channels // 4), channels, 1), nn.Sigmoid())
+        self.gate = nn.Sequential(
+            nn.AdaptiveAvgPool2d(1),
+            nn.Conv2d(channels, max(8, channels // 4), 1),
+            nn.SiLU(),
+            nn.Conv2d(max(8, channels // 4), channels, 1),
+            nn.Sigmoid(),
+        )
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         y = self.act(self.norm(self.conv(x)))
@@ -198,7 +233,9 @@ def attention() -> Case:
     key_heads = draw.choice([h for h in (1, 2, 4, 8, heads) if heads % h == 0])
     places = length()
     rows = max(1, min(batch(), 2**16 // (places * max(1, heads // 8))))
-    return Attention(heads, key_heads, head, draw.choice(["none", "causal", "mask", "written out"])), (torch.empty(rows, places, heads * head),)
+    return Attention(heads, key_heads, head, draw.choice(["none", "causal", "mask", "written out"])), (
+        torch.empty(rows, places, heads * head),
+    )
 
 
 def decode() -> Case:
@@ -223,13 +260,25 @@ def block() -> Case:
     rows = max(1, min(batch(), 2**16 // places))
     norm = draw.choice([nn.LayerNorm, Root])
     inner = draw.choice([4 * size, int(2.7 * size) // 8 * 8, width()])
-    layers = [norm(size), Attention(heads, heads, head, draw.choice(["none", "causal"])), nn.Dropout(0.1), norm(size), nn.Linear(size, inner), draw.choice([nn.GELU(), nn.SiLU()]), nn.Linear(inner, size)]
+    layers = [
+        norm(size),
+        Attention(heads, heads, head, draw.choice(["none", "causal"])),
+        nn.Dropout(0.1),
+        norm(size),
+        nn.Linear(size, inner),
+        draw.choice([nn.GELU(), nn.SiLU()]),
+        nn.Linear(inner, size),
+    ]
     return nn.Sequential(*layers), (torch.empty(rows, places, size),)
 
 
 def rotary() -> Case:
     heads, head, places = some(4, 8, 16, 32), some(64, 80, 96, 128), length()
-    return Rotary(heads, head), (torch.empty(some(1, 2, 8), places, heads * head), torch.empty(1, 1, places, head), torch.empty(1, 1, places, head))
+    return Rotary(heads, head), (
+        torch.empty(some(1, 2, 8), places, heads * head),
+        torch.empty(1, 1, places, head),
+        torch.empty(1, 1, places, head),
+    )
 
 
 def mixed() -> Case:
@@ -241,7 +290,9 @@ def mixed() -> Case:
 def norms() -> Case:
     size, places = width(), length()
     rows = max(1, min(batch(), 2**26 // (size * places)))
-    return nn.Sequential(nn.LayerNorm(size), Root(size), nn.Softmax(-1), nn.RMSNorm(size), nn.LogSoftmax(-1)), (torch.empty(rows, places, size),)
+    return nn.Sequential(nn.LayerNorm(size), Root(size), nn.Softmax(-1), nn.RMSNorm(size), nn.LogSoftmax(-1)), (
+        torch.empty(rows, places, size),
+    )
 
 
 def convolution() -> Case:
@@ -266,7 +317,12 @@ def first_convolution() -> Case:
     side, out = some(32, 64, 96, 128, 160, 192, 224, 256, 288, 320, 384, 448, 512), some(16, 24, 32, 40, 64, 96, 128, 192, 384, 768, 1024)
     kernel, stride = draw.choice([(3, 1), (3, 2), (7, 2), (4, 4), (8, 8), (14, 14), (16, 16), (32, 32)])
     rows = max(1, min(batch(), 2**26 // (side * side * out // stride**2)))
-    layers = [nn.Conv2d(some(1, 3, 3, 3, 4), out, kernel, stride, padding=kernel // 2 if kernel < 8 else 0, bias=draw.random() < 0.5), nn.BatchNorm2d(out), nn.ReLU(inplace=True), nn.MaxPool2d(3, 2, 1)]
+    layers = [
+        nn.Conv2d(some(1, 3, 3, 3, 4), out, kernel, stride, padding=kernel // 2 if kernel < 8 else 0, bias=draw.random() < 0.5),
+        nn.BatchNorm2d(out),
+        nn.ReLU(inplace=True),
+        nn.MaxPool2d(3, 2, 1),
+    ]
     return nn.Sequential(*layers), (torch.empty(rows, layers[0].in_channels, side, side),)  # type: ignore[arg-type]
 
 
@@ -274,8 +330,25 @@ def residual() -> Case:
     channels, side = max(8, min(width(), 1024) // 8 * 8), some(7, 10, 14, 20, 28, 40, 56, 80, 112, 128)
     rows = max(1, min(batch(), 2**26 // (side * side * channels)))
     groups = draw.choice([1, 1, channels])
-    made = Residual(channels, some(1, 3, 3, 5, 7), groups, draw.choice(["batch", "batch", "group"]), draw.choice([nn.ReLU(inplace=True), nn.SiLU(inplace=True), nn.GELU(), nn.Hardswish(inplace=True), nn.LeakyReLU(0.1)]))
-    resize = draw.choice([nn.Identity(), nn.AvgPool2d(2), nn.MaxPool2d(2), nn.Upsample(scale_factor=2), nn.Upsample(scale_factor=2, mode="bilinear"), nn.AdaptiveAvgPool2d(1), nn.PixelShuffle(2), nn.ZeroPad2d(1)])
+    made = Residual(
+        channels,
+        some(1, 3, 3, 5, 7),
+        groups,
+        draw.choice(["batch", "batch", "group"]),
+        draw.choice([nn.ReLU(inplace=True), nn.SiLU(inplace=True), nn.GELU(), nn.Hardswish(inplace=True), nn.LeakyReLU(0.1)]),
+    )
+    resize = draw.choice(
+        [
+            nn.Identity(),
+            nn.AvgPool2d(2),
+            nn.MaxPool2d(2),
+            nn.Upsample(scale_factor=2),
+            nn.Upsample(scale_factor=2, mode="bilinear"),
+            nn.AdaptiveAvgPool2d(1),
+            nn.PixelShuffle(2),
+            nn.ZeroPad2d(1),
+        ]
+    )
     return nn.Sequential(made, resize), (torch.empty(rows, channels, side, side),)
 
 
@@ -333,17 +406,29 @@ def in_one() -> Case:
 
 
 def in_three() -> Case:
-    channels, out, side, frames = some(3, 16, 32, 64, 128, 256), some(16, 32, 64, 128, 256), some(7, 14, 28, 56, 64, 112), some(4, 8, 16, 32)
+    channels, out, side, frames = (
+        some(3, 16, 32, 64, 128, 256),
+        some(16, 32, 64, 128, 256),
+        some(7, 14, 28, 56, 64, 112),
+        some(4, 8, 16, 32),
+    )
     rows = max(1, min(some(1, 2, 4, 8), 2**26 // (frames * side * side * max(channels, out))))
     kernel = draw.choice([(3, 3, 3), (1, 3, 3), (3, 1, 1), (1, 1, 1), (3, 7, 7)])
-    layers = [nn.Conv3d(channels, out, kernel, some(1, 1, 2), padding=tuple(k // 2 for k in kernel), bias=False), nn.BatchNorm3d(out), nn.ReLU(inplace=True), nn.MaxPool3d(2)]
+    layers = [
+        nn.Conv3d(channels, out, kernel, some(1, 1, 2), padding=tuple(k // 2 for k in kernel), bias=False),
+        nn.BatchNorm3d(out),
+        nn.ReLU(inplace=True),
+        nn.MaxPool3d(2),
+    ]
     return nn.Sequential(*layers), (torch.empty(rows, channels, frames, side, side),)
 
 
 def recurrent() -> Case:
     size, hidden, steps = min(width(), 1024), min(width(), 1024), some(1, 10, 35, 64, 100, 200)
     kind = draw.choice([nn.LSTM, nn.LSTM, nn.GRU, nn.RNN])
-    return Net(kind(size, hidden, some(1, 1, 2), batch_first=draw.random() < 0.6, bidirectional=draw.random() < 0.3)), (torch.empty(some(1, 4, 16, 32), steps, size),)
+    return Net(kind(size, hidden, some(1, 1, 2), batch_first=draw.random() < 0.6, bidirectional=draw.random() < 0.3)), (
+        torch.empty(some(1, 4, 16, 32), steps, size),
+    )
 
 
 def lookup() -> Case:
@@ -352,7 +437,9 @@ def lookup() -> Case:
         size = 64
     places = (some(1, 2, 8, 32), length())
     if draw.random() < 0.3:
-        return Net(nn.EmbeddingBag(rows, min(size, 256), mode="sum")), (torch.empty(some(64, 256, 1024, 4096), some(1, 4, 20), dtype=torch.int64),)
+        return Net(nn.EmbeddingBag(rows, min(size, 256), mode="sum")), (
+            torch.empty(some(64, 256, 1024, 4096), some(1, 4, 20), dtype=torch.int64),
+        )
     return Net(nn.Embedding(rows, size)), (torch.empty(*places, dtype=torch.int64),)
 
 
@@ -365,7 +452,14 @@ def gathers() -> Case:
             z = torch.zeros_like(x).index_add_(0, i, y)
             best, at = z.topk(4, -1)
             order = x.argsort(-1)
-            return best.sum() + at.float().sum() + y.cumsum(-1).sum() + order.float().sum() + x.gather(1, order).sum() + z.argmax(-1).float().sum()
+            return (
+                best.sum()
+                + at.float().sum()
+                + y.cumsum(-1).sum()
+                + order.float().sum()
+                + x.gather(1, order).sum()
+                + z.argmax(-1).float().sum()
+            )
 
     return Gather(), (torch.empty(rows, size), torch.empty(picked, dtype=torch.int64))
 
@@ -402,22 +496,22 @@ def masks() -> Case:
 
 CASES: list[tuple[Callable[[], Case], float]] = [
     (mlp, 10), (vocabulary, 1), (attention, 10), (decode, 4), (block, 8), (rotary, 2), (mixed, 6), (norms, 4), (convolution, 18),
-    (first_convolution, 4), (residual, 9), (next_block, 3), (windows, 4), (in_one, 3), (in_three, 2), (recurrent, 2), (lookup, 2), (gathers, 1), (batched, 4), (masks, 1),
+    (first_convolution, 4), (residual, 9), (next_block, 3), (windows, 4), (in_one, 3), (in_three, 2), (recurrent, 2), (lookup, 2), (gathers, 1), (batched, 4), (masks, 1),  # noqa: E501
 ]  # fmt: skip
 
 TORCHVISION = [
-    "alexnet", "convnext_tiny", "convnext_base", "densenet121", "efficientnet_b0", "efficientnet_b3", "efficientnet_v2_s", "googlenet", "inception_v3", "maxvit_t",
-    "mnasnet1_0", "mobilenet_v2", "mobilenet_v3_large", "regnet_x_1_6gf", "regnet_y_8gf", "resnet18", "resnet50", "resnext50_32x4d", "shufflenet_v2_x1_0", "squeezenet1_1",
+    "alexnet", "convnext_tiny", "convnext_base", "densenet121", "efficientnet_b0", "efficientnet_b3", "efficientnet_v2_s", "googlenet", "inception_v3", "maxvit_t",  # noqa: E501
+    "mnasnet1_0", "mobilenet_v2", "mobilenet_v3_large", "regnet_x_1_6gf", "regnet_y_8gf", "resnet18", "resnet50", "resnext50_32x4d", "shufflenet_v2_x1_0", "squeezenet1_1",  # noqa: E501
     "swin_t", "swin_v2_t", "vgg16", "vit_b_16", "vit_l_16", "wide_resnet50_2", "r3d_18", "mvit_v1_b",
 ]  # fmt: skip
 TRANSFORMERS: list[tuple[str, str, dict[str, Any]]] = [
-    ("BertModel", "BertConfig", {}), ("GPT2LMHeadModel", "GPT2Config", {}), ("RobertaModel", "RobertaConfig", {}), ("DistilBertModel", "DistilBertConfig", {}),
-    ("LlamaForCausalLM", "LlamaConfig", dict(hidden_size=2048, intermediate_size=5632, num_attention_heads=32, num_key_value_heads=4, num_hidden_layers=2, vocab_size=32000)),
-    ("LlamaForCausalLM", "LlamaConfig", dict(hidden_size=4096, intermediate_size=14336, num_attention_heads=32, num_key_value_heads=8, num_hidden_layers=1, vocab_size=128256)),
-    ("Qwen2ForCausalLM", "Qwen2Config", dict(hidden_size=896, intermediate_size=4864, num_attention_heads=14, num_key_value_heads=2, num_hidden_layers=2, vocab_size=151936)),
-    ("OPTForCausalLM", "OPTConfig", dict(num_hidden_layers=2)), ("GPTNeoXForCausalLM", "GPTNeoXConfig", dict(hidden_size=1024, intermediate_size=4096, num_attention_heads=16, num_hidden_layers=2)),
-    ("AlbertModel", "AlbertConfig", {}), ("ElectraModel", "ElectraConfig", {}), ("T5EncoderModel", "T5Config", dict(num_layers=2)), ("MixtralForCausalLM", "MixtralConfig", dict(hidden_size=1024, intermediate_size=2048, num_attention_heads=16, num_key_value_heads=4, num_hidden_layers=1, num_local_experts=8)),
-    ("MambaForCausalLM", "MambaConfig", dict(num_hidden_layers=1)), ("MistralForCausalLM", "MistralConfig", dict(hidden_size=1024, intermediate_size=3584, num_attention_heads=16, num_key_value_heads=4, num_hidden_layers=2)),
+    ("BertModel", "BertConfig", {}), ("GPT2LMHeadModel", "GPT2Config", {}), ("RobertaModel", "RobertaConfig", {}), ("DistilBertModel", "DistilBertConfig", {}),  # noqa: E501
+    ("LlamaForCausalLM", "LlamaConfig", dict(hidden_size=2048, intermediate_size=5632, num_attention_heads=32, num_key_value_heads=4, num_hidden_layers=2, vocab_size=32000)),  # noqa: E501
+    ("LlamaForCausalLM", "LlamaConfig", dict(hidden_size=4096, intermediate_size=14336, num_attention_heads=32, num_key_value_heads=8, num_hidden_layers=1, vocab_size=128256)),  # noqa: E501
+    ("Qwen2ForCausalLM", "Qwen2Config", dict(hidden_size=896, intermediate_size=4864, num_attention_heads=14, num_key_value_heads=2, num_hidden_layers=2, vocab_size=151936)),  # noqa: E501
+    ("OPTForCausalLM", "OPTConfig", dict(num_hidden_layers=2)), ("GPTNeoXForCausalLM", "GPTNeoXConfig", dict(hidden_size=1024, intermediate_size=4096, num_attention_heads=16, num_hidden_layers=2)),  # noqa: E501
+    ("AlbertModel", "AlbertConfig", {}), ("ElectraModel", "ElectraConfig", {}), ("T5EncoderModel", "T5Config", dict(num_layers=2)), ("MixtralForCausalLM", "MixtralConfig", dict(hidden_size=1024, intermediate_size=2048, num_attention_heads=16, num_key_value_heads=4, num_hidden_layers=1, num_local_experts=8)),  # noqa: E501
+    ("MambaForCausalLM", "MambaConfig", dict(num_hidden_layers=1)), ("MistralForCausalLM", "MistralConfig", dict(hidden_size=1024, intermediate_size=3584, num_attention_heads=16, num_key_value_heads=4, num_hidden_layers=2)),  # noqa: E501
 ]  # fmt: skip
 
 
@@ -427,15 +521,31 @@ def published() -> tuple[str, Case]:
         from torchvision import models
 
         name = draw.choice(TORCHVISION)
-        side = draw.choice([224, 224, 224, 192, 256, 288]) if not name.startswith(("swin", "vit", "maxvit", "mvit", "inception", "r3d")) else 299 if name == "inception_v3" else 224
-        settings: dict[str, Any] = {"weights": None, **({"init_weights": False, "aux_logits": False} if name in ("googlenet", "inception_v3") else {})}
+        side = (
+            draw.choice([224, 224, 224, 192, 256, 288])
+            if not name.startswith(("swin", "vit", "maxvit", "mvit", "inception", "r3d"))
+            else 299
+            if name == "inception_v3"
+            else 224
+        )
+        settings: dict[str, Any] = {
+            "weights": None,
+            **({"init_weights": False, "aux_logits": False} if name in ("googlenet", "inception_v3") else {}),
+        }
         if name in ("r3d_18", "mvit_v1_b"):
-            return name, (getattr(models.video, name)(weights=None), (torch.empty(some(1, 2, 4), 3, 16, 112 if name == "r3d_18" else 224, 112 if name == "r3d_18" else 224),))
+            return name, (
+                getattr(models.video, name)(weights=None),
+                (torch.empty(some(1, 2, 4), 3, 16, 112 if name == "r3d_18" else 224, 112 if name == "r3d_18" else 224),),
+            )
         return name, (getattr(models, name)(**settings), (torch.empty(batch(), 3, side, side),))
     if way < (0.75 if device == "cuda" else 0.7):
         import timm
 
-        name = draw.choice(timm.list_models(exclude_filters=["*giant*", "*huge*", "*gigantic*", "*enormous*", "*_xxl*", "*large*", "*7b*", "*so400m*", "*1b*"]))
+        name = draw.choice(
+            timm.list_models(
+                exclude_filters=["*giant*", "*huge*", "*gigantic*", "*enormous*", "*_xxl*", "*large*", "*7b*", "*so400m*", "*1b*"]
+            )
+        )
         model = timm.create_model(name, pretrained=False)
         return name, (model, (torch.empty(batch(), *model.default_cfg.get("input_size", (3, 224, 224))),))
     import transformers
@@ -496,7 +606,14 @@ def candidates(to: Path, seconds: float, only: str) -> None:
                     maker = draw.choices(makers, weights)[0]
                     name, case = without_data(lambda maker=maker: (maker.__name__, maker()))
                 training = draw.random() < (0.33 if device == "cuda" else 0.08) and any(True for _ in case[0].parameters())
-                texts = calls_of(native, opscope.capture, case, training, draw.random() < (0.15 if device == "cuda" else 0.03), draw.choice(DTYPES if device == "cuda" else CPU_DTYPES))
+                texts = calls_of(
+                    native,
+                    opscope.capture,
+                    case,
+                    training,
+                    draw.random() < (0.15 if device == "cuda" else 0.03),
+                    draw.choice(DTYPES if device == "cuda" else CPU_DTYPES),
+                )
             except Exception as problem:
                 failed += 1
                 print(f"{name}: {type(problem).__name__} {str(problem)[:100]}", file=sys.stderr)
@@ -537,7 +654,12 @@ def choose(texts: list[str], count: int, order: Callable[[list[dict[str, Any]]],
     features = native.op_features(native.graph_of_calls(texts))
     families: dict[str, list[int]] = defaultdict(list)
     for i, each in enumerate(features):
-        if len(texts[i]) <= MOST_TEXT and each["bytes"] <= MOST_BYTES[device] and each["products"] <= MOST_FLOPS[device] and not each["idle"]:
+        if (
+            len(texts[i]) <= MOST_TEXT
+            and each["bytes"] <= MOST_BYTES[device]
+            and each["products"] <= MOST_FLOPS[device]
+            and not each["idle"]
+        ):
             families[each["family"]].append(i)
     ranked: list[tuple[float, int]] = []
     for family, members in families.items():

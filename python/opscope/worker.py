@@ -200,7 +200,7 @@ def _calibrate(request: dict[str, Any], answers: Answers) -> dict[str, Any]:
     _load_package(answers)
     from opscope.measurement.calibration import calibrate_device
 
-    options = {name: request.get(name) for name in ("quick", "threads", "seconds", "calls")}
+    options: dict[str, Any] = {name: request.get(name) for name in ("quick", "threads", "seconds", "calls")}
     path = calibrate_device(request["on"], request["file"], **options, status=answers.status, progress=answers.progress)
     Path(request["output"]).write_text(path, encoding="utf-8")
     return {"cacheable": False}

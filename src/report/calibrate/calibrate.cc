@@ -38,6 +38,7 @@ Columns<FamilyRates> family_columns() {
   };
   return {
       {keyed("family", words("Family").strong()), [](Row row) { return name(row.family); }},
+      {keyed("group", words("Group")), [](Row row) { return name(row.group); }},
       {keyed("dtype", words("dtype")), [](Row row) { return name(row.dtype); }},
       {keyed("points", number("Ops")), [](Row row) { return cell_of(row.points, Unit::kWhole); }},
       {keyed("flop_rate", number("FLOP/s", Unit::kFlopRate)), rate(&FamilyRates::flop_rate, Unit::kFlopRate)},
@@ -103,7 +104,8 @@ void write_calibration_json(JsonWriter& json, const Calibration& calibration) {
   json.objects(
       "families", calibration.families,
       [&](const FamilyRates& rates) {
-        json.fields("family", name(rates.family), "dtype", name(rates.dtype), "points", rates.points);
+        json.fields("family", name(rates.family), "group", name(rates.group), "dtype", name(rates.dtype),
+                    "points", rates.points);
         json.fields("flop_rate", rates.flop_rate, "byte_rate", rates.byte_rate, "least_seconds",
                     rates.seconds);
         json.fields("spread", rates.spread, "error_median", rates.error_median, "error_p90", rates.error_p90);
