@@ -23,7 +23,10 @@ void widen(Calibration& calibration, double drift) {
   // From p10 to p90 a normal deviate goes 2.56 standard deviations.
   const double deviation = drift / 2.56;
   for (FamilyRates& rates : calibration.families) rates.spread = std::hypot(rates.spread, deviation);
-  for (Likeness& likeness : calibration.likenesses) likeness.noise = std::hypot(likeness.noise, deviation);
+  for (Likeness& likeness : calibration.likenesses) {
+    likeness.noise = std::hypot(likeness.noise, deviation);
+    if (likeness.trees > 0) likeness.trees = std::hypot(likeness.trees, deviation);
+  }
 }
 
 std::string finished_calibration(Calibration about, std::span<const std::string> list,
