@@ -77,7 +77,7 @@ class CalibrationRun {
   // Until `seconds` are over, those before an interruption with them. progress(seconds, of them, ops timed).
   void time_ops(double seconds, const py::object& progress) {
     double since_reference = kReferenceSeconds;
-    while (journal_->spent() < seconds && journal_->next() < list_.size()) {
+    while ((journal_->calls().empty() || journal_->spent() < seconds) && journal_->next() < list_.size()) {
       if (PyErr_CheckSignals() != 0) throw py::error_already_set();
       const auto begin = CalibrationClock::now();
       if (since_reference >= kReferenceSeconds) {

@@ -64,7 +64,7 @@ def test_a_calibration_says_what_it_is_of(made: opscope.Calibration) -> None:
 def test_the_threads_are_put_back(tmp_path: Path) -> None:
     before = torch.get_num_threads()
     calls = few_calls(tmp_path)
-    opscope.calibrate("cpu", tmp_path / "a.toml", threads=1, seconds=0.5, calls=calls)
+    opscope.calibrate("cpu", tmp_path / "a.toml", threads=1, calls=calls)
     assert torch.get_num_threads() == before
 
 
