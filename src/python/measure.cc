@@ -160,7 +160,8 @@ py::list rows_of(const std::vector<NotReplayed>& skipped) {
 py::list replay_calls(const std::vector<std::string>& texts, std::size_t cache_bytes, double min_seconds,
                       bool as_in_model, const py::object& progress) {
   const Graph graph = graph_of_calls(texts);
-  engine::Replayer replayer({.cache_bytes = cache_bytes, .min_seconds = min_seconds, .as_in_model = as_in_model});
+  engine::Replayer replayer(
+      {.cache_bytes = cache_bytes, .min_seconds = min_seconds, .as_in_model = as_in_model});
   py::list rows;
   for (const Op& op : graph.ops) {
     if (PyErr_CheckSignals() != 0) throw py::error_already_set();
