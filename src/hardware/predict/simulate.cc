@@ -70,7 +70,7 @@ class Simulation {
     const double device = std::hypot(kSameRun, predictor_.run_spread() * unmeasured);
     if (options_.mode != RunMode::kEager || predictor_.is_host() || !(run_.seconds > 0)) return device;
     const double waiting = run_.of(RunLimit::kHost) / run_.seconds;
-    const double host = predictor_.calibration() ? predictor_.calibration()->runs.host_spread : 0;
+    const double host = predictor_.host() ? predictor_.host()->runs.host_spread : 0;
     return std::hypot(device * (1 - waiting), host * waiting);
   }
 
