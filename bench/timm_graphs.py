@@ -63,6 +63,9 @@ def wanted(results: pathlib.Path) -> dict[tuple[str, int], list[Key]]:
 
 def built(name: str, image_size: int) -> Iterator[Any]:
     """The model as it is by default; then made for the image size, without fast norms, and with weights to fold."""
+    from opscope.engine import torchvision_ops
+
+    torchvision_ops.prepare()  # for a torchvision without its own ops
     import timm
     import torch
 

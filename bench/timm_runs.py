@@ -57,6 +57,10 @@ def kernels(rows: list[dict], subgraph_bytes: list[int], mode: str) -> dict[tupl
             continue
         if group >= 0:
             left[group] += 2 * row["written"] - row["bytes"]
+        if row["group"] == "unfused":  # attention that is made of single ops, in float32
+            found["matmul.float32", row["products"], 0.0] += row["repeats"]
+            found[GENERATED, 0.0, row["bytes"]] += row["repeats"]
+            continue
         sparse = row["family"] == "conv" and row["kind"] & (GROUPED | DEPTHWISE)
         kind = f"{row['family']}{'/dw' if sparse & DEPTHWISE else '/grp' if sparse else ''}.{row['dtype']}"
         found[kind, row["products"] or row["others"], row["bytes"]] += row["repeats"]
