@@ -142,6 +142,7 @@ PredictedOp Predictor::predict(const OpCall& call, const Op& op, const OpCost& c
   PredictedOp predicted;
   const OpFeatures features = features_of(call, cost, dtype);
   predicted.host_seconds = host_seconds(features.op);
+  predicted.group = features.group;
   if (does_no_work(graph, op) || gives_its_input(call)) {
     predicted.is_idle = true, predicted.source = TimeSource::kMeasured;
     return predicted;

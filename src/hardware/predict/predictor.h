@@ -25,6 +25,7 @@ struct PredictedOp {
   double host_seconds = 0;  // of the device's host, to call it
   TimeSource source = TimeSource::kUnknown;
   Limit limit = Limit::kNothing;
+  OpGroup group = OpGroup::kPlain;
   bool is_idle = false;     // the device does nothing: a view
   bool is_on_host = false;  // all its tensors are the host's, though the run is a GPU's
 };

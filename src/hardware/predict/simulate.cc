@@ -14,7 +14,9 @@ namespace {
 constexpr auto kModeNames = choices<RunMode, RunMode::kCompiled>("eager", "graph", "compiled");
 constexpr auto kRunLimitNames = choices<RunLimit, RunLimit::kUnknown>(
     "compute-bound", "memory-bound", "launch-bound", "host-bound", "unknown");
-constexpr double kCompiledConvolution = 0.7;  // on the timm models that docs/predict_published.md fits on
+constexpr double kCompiledUnfused = 0.4;
+constexpr double kCompiledConvolution =
+    0.7;  // both on the timm models that docs/predict_published.md fits on
 constexpr std::string_view kGpu = "cuda";
 constexpr double kSameRun = 0.02;               // of a run whose ops were all measured
 constexpr double kDecile = 1.2815515655446004;  // standard deviations from the middle to p10 and p90
@@ -267,8 +269,9 @@ class Simulation {
     for (OpShare& share : run_.ops) share.begin = now, now += share.seconds;
   }
   // A compiler keeps channels last, so that cuDNN need not turn the tensors of a dense convolution of halves
-  // round.
+  // round, and fuses what goes over the scores of attention that has no kernel of its own.
   double compiled_part(OpId i) {
+    if (predicted_[i].group == OpGroup::kUnfused) return kCompiledUnfused;
     if (predictor_.is_host() || costs_[i].rule == nullptr || costs_[i].rule->category != Category::kConv)
       return 1;
     call_.reset(graph_.ops[i]);
