@@ -8,7 +8,6 @@
 #include <mutex>
 
 #include "base/error.h"
-#include "hardware/predict/measured_line.h"
 #include "metrics/unit.h"
 
 namespace opscope {

@@ -15,6 +15,7 @@
 
 #include "hardware/device.h"
 #include "hardware/predict/features.h"
+#include "hardware/predict/measured_line.h"
 #include "hardware/predict/predicted_run.h"
 
 namespace opscope {
@@ -49,13 +50,6 @@ struct Likeness {
   double trees =
       0;  // standard deviation of what the family's trees tell of an op that they did not see; 0: none
   double both = 1;  // of what neighbours and trees tell together, against what follows from theirs
-};
-
-struct MeasuredCall {
-  std::string text;  // graph/signature.h's call_text
-  double seconds = 0, deviation = 0;
-  double host_seconds = 0;  // to launch it; on a CPU 0
-  OpFeatures features{};
 };
 
 // What a host takes beside the ops themselves.
