@@ -176,6 +176,15 @@ TEST_F(CalibrateFiles, WhatWasTimedBecomesACalibration) {
   EXPECT_GT(wider.families.front().spread, made.families.front().spread);
 }
 
+TEST_F(CalibrateFiles, AnOpThatWasNotTimedTakesTheHostAsLongAsMostDo) {
+  CalibrationJournal journal(path("a.partial"), identity_);
+  for (std::uint32_t call = 0; call < 4; ++call)
+    journal.add({.call = call, .seconds = 1e-6, .host_seconds = 3e-6 + 1e-6 * call}, 0.01);
+  const Calibration made = read_calibration(finished_calibration(about(), kCalls, journal), "made.toml");
+  ASSERT_EQ(made.host_ops.size(), 3);  // relu, add, layer_norm
+  EXPECT_DOUBLE_EQ(made.host.dispatch, 5e-6);
+}
+
 TEST_F(CalibrateFiles, NothingTimedIsNoCalibration) {
   CalibrationJournal journal(path("a.partial"), identity_);
   journal.add({.call = 0, .refused = "no"}, 0.01);

@@ -2,13 +2,27 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "base/error.h"
 #include "base/text.h"
 #include "hardware/predict/fit.h"
 
 namespace opscope {
+namespace {
+
+// Of an op of a kind that was not timed: what most kinds take.
+double usual_dispatch(const Calibration& calibration) {
+  std::vector<double> seconds;
+  for (const auto& [op, each] : calibration.host_ops) seconds.push_back(each);
+  if (seconds.empty()) return calibration.host.dispatch;
+  std::ranges::nth_element(seconds, seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2));
+  return seconds[seconds.size() / 2];
+}
+
+}  // namespace
 
 void widen(Calibration& calibration, double drift) {
   if (!(drift > kSteadyClocks)) {
@@ -44,6 +58,7 @@ std::string finished_calibration(Calibration about, std::span<const std::string>
   about.facts.emplace_back("calls", fmt::format("{} of {} in the list, in {}", calls.size(), list.size(),
                                                 format_seconds(journal.spent())));
   fit_families(about, calls);
+  about.host.dispatch = usual_dispatch(about);
   widen(about, clock_drift(journal.references()));
   return write_calibration(about, calls);
 }
