@@ -1,6 +1,8 @@
 #include "hardware/predict/measured_line.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <iterator>
 
 #include "base/hash.h"
 #include "base/text.h"
@@ -31,10 +33,11 @@ std::optional<double> decimal(std::string_view text) {
     if (const auto exponent = number_from<int>(text.substr(i + 1 + (text[i + 1] == '+'))))
       power += *exponent, i = text.size();
   }
-  if (i != text.size() || digits == 0 || digits > 15 || power < -22 || power > 22)
+  const auto ten = static_cast<std::size_t>(std::abs(power));
+  if (i != text.size() || digits == 0 || digits > 15 || ten >= std::size(kTens))
     return number_from<double>(text);
   const auto whole = static_cast<double>(mantissa);
-  const double value = power < 0 ? whole / kTens[-power] : whole * kTens[power];
+  const double value = power < 0 ? whole / kTens[ten] : whole * kTens[ten];
   return text.starts_with('-') ? -value : value;
 }
 
