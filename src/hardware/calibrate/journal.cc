@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <filesystem>
 #include <optional>
 #include <string_view>
@@ -132,7 +133,7 @@ double clock_drift(const std::vector<double>& references) {
   std::vector<double> sorted = references;
   std::ranges::sort(sorted);
   const auto at = [&](double share) {
-    return sorted[static_cast<std::size_t>(share * static_cast<double>(sorted.size() - 1) + 0.5)];
+    return sorted[static_cast<std::size_t>(std::lround(share * static_cast<double>(sorted.size() - 1)))];
   };
   return at(0.5) > 0 ? (at(0.9) - at(0.1)) / at(0.5) : 0;
 }
