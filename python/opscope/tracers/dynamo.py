@@ -22,7 +22,7 @@ import torch
 
 import opscope
 from opscope._load import native
-from opscope.engine import torch_version
+from opscope.engine import attention_path, torch_version
 from opscope.engine.nested import tensors_in
 from opscope.engine.source_lines import OWN_FOLDER, TORCH_FOLDER, user_line
 from opscope.tracers.node_runs import GraphRun
@@ -242,7 +242,7 @@ def compiled(model: Any, computes: bool, fullgraph: bool = False) -> Iterator[tu
     def call(*args: Any, **kwargs: Any) -> Any:
         # The surroundings of a capture tell Dynamo to stay away: that ends here.
         stance = "default" if collector.runs is None else "eager_on_recompile"
-        with dynamo.config.patch(_SETTINGS), torch.compiler.set_stance(stance):
+        with dynamo.config.patch(_SETTINGS), torch.compiler.set_stance(stance), attention_path.slow():
             return run(*args, **kwargs)
 
     try:

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/text.h"
 #include "report/memory/report.h"
@@ -105,7 +106,7 @@ std::string_view bound(const StepTime& time) {
 }
 
 std::string rate_text(double rate) {
-  return rate >= 100 ? exact(static_cast<std::int64_t>(rate + 0.5)) : fmt::format("{:.1f}", rate);
+  return rate >= 100 ? exact(std::llround(rate)) : fmt::format("{:.1f}", rate);
 }
 
 Cell timed_cell(const StepTime& time, const std::string& text) {

@@ -1,4 +1,6 @@
 // A predicted run as a trace: laid out as a measured one is, by the same writer.
+#include <cmath>
+
 #include "hardware/predict/predictor.h"
 #include "report/predict/predict.h"
 #include "report/times/times.h"
@@ -6,7 +8,7 @@
 namespace opscope {
 namespace {
 
-Nanoseconds nanoseconds(double seconds) { return static_cast<Nanoseconds>(seconds / kNanosecond + 0.5); }
+Nanoseconds nanoseconds(double seconds) { return std::llround(seconds / kNanosecond); }
 
 Measurement as_measured(const PredictedRun& run) {
   Measurement measured;
