@@ -135,16 +135,7 @@ class CalibrationRun {
   }
 
   void set_host(const std::string& name, double seconds) {
-    HostCosts& host = about_.host;
-    for (const auto& [key, member] : std::initializer_list<std::pair<std::string_view, double HostCosts::*>>{
-             {"op", &HostCosts::op},
-             {"view", &HostCosts::view},
-             {"module_call", &HostCosts::module_call},
-             {"backward_op", &HostCosts::backward_op},
-             {"dispatch", &HostCosts::dispatch},
-             {"launch", &HostCosts::launch},
-             {"synchronise", &HostCosts::synchronise}})
-      if (key == name) return host.*member = std::max(seconds, 0.0), void();
+    if (double* known = about_.host.find(name)) return *known = std::max(seconds, 0.0), void();
     about_.facts.emplace_back(name, format_time(seconds));
   }
   void add_fact(const std::string& name, const std::string& value) { about_.facts.emplace_back(name, value); }

@@ -190,8 +190,10 @@ std::vector<SweepTime> times_of(const Graph& graph, const ProfileOptions& option
 
 void SweepFigures::add_times(std::vector<SweepTime> found) {
   times = std::move(found);
-  if (times.empty()) return;
-  const Metrics& own = times.front().metrics;
+  if (!times.empty()) take_prediction(times.front().metrics);
+}
+
+void SweepFigures::take_prediction(const Metrics& own) {
   totals.predicted_time = own.predicted_time, totals.predicted_wait = own.predicted_wait;
   totals.predicted_variance = own.predicted_variance, totals.predicted_unknown = own.predicted_unknown;
 }

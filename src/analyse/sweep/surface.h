@@ -56,6 +56,8 @@ struct SweepFigures {
   Metrics totals{};
   std::vector<SweepTime> times{};  // by device; the first is in the totals too
   void add_times(std::vector<SweepTime> found);
+  // Into the totals: what is predicted of a run, and nothing else.
+  void take_prediction(const Metrics& own);
   Parameters parameters{};
   Count peak_memory_bytes{};
   MemorySplit at_peak{};

@@ -127,12 +127,9 @@ bool applies(TurnKind kind, const SweepResult& result, std::optional<Count> memo
 
 void add_time(FitPoint& point, const Profile& profile) {
   if (!profile.predicted.predictor) return;
-  Metrics& totals = point.figures.totals;
-  totals.predicted_time = profile.totals.predicted_time;
-  totals.predicted_wait = profile.totals.predicted_wait;
-  totals.predicted_variance = profile.totals.predicted_variance;
-  totals.predicted_unknown = profile.totals.predicted_unknown;
-  point.time = range_of(totals.predicted_seconds(), totals.predicted_spread(), profile.predicted.run_spread);
+  point.figures.take_prediction(profile.totals);
+  point.time = range_of(profile.totals.predicted_seconds(), profile.totals.predicted_spread(),
+                        profile.predicted.run_spread);
 }
 
 class Search {

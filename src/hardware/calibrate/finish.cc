@@ -2,11 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
+#include "base/statistics.h"
 #include "base/text.h"
 #include "hardware/predict/fit.h"
 
@@ -17,9 +18,7 @@ namespace {
 double usual_dispatch(const Calibration& calibration) {
   std::vector<double> seconds;
   for (const auto& [op, each] : calibration.host_ops) seconds.push_back(each);
-  if (seconds.empty()) return calibration.host.dispatch;
-  std::ranges::nth_element(seconds, seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2));
-  return seconds[seconds.size() / 2];
+  return seconds.empty() ? calibration.host.dispatch : statistics(std::move(seconds)).median;
 }
 
 }  // namespace

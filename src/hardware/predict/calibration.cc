@@ -144,8 +144,7 @@ class CalibrationReader {
   }
   void host(const TomlItem& item, std::string_view key) {
     if (key == "source") return calibration_.host.source = item.values[0], void();
-    for (const HostKey& each : kHostKeys)
-      if (each.name == key) return calibration_.host.*each.member = figure(item, Unit::kSeconds), void();
+    if (double* seconds = calibration_.host.find(key)) return *seconds = figure(item, Unit::kSeconds), void();
     fail(item, "no such key in a calibration: '" + item.path + "'");
   }
   void runs(const TomlItem& item, std::string_view key) {
@@ -299,6 +298,11 @@ const CalibrationPointer& known_at(std::size_t i) {
 }
 
 }  // namespace
+
+double* HostCosts::find(std::string_view name) {
+  const auto found = std::ranges::find(kHostKeys, name, &HostKey::name);
+  return found == std::end(kHostKeys) ? nullptr : &(this->*found->member);
+}
 
 std::string_view Calibration::fact(std::string_view name) const {
   for (const auto& [key, value] : facts)

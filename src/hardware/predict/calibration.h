@@ -64,6 +64,8 @@ struct HostCosts {
   std::string source{};    // where it is from, if not measured on this host
 
   bool is_known() const { return op > 0 || dispatch > 0; }
+  // By its name in a file; nullptr: there is none such.
+  double* find(std::string_view name);
 };
 
 // Whole runs beside what was predicted of them: not those that anything was fitted on.
