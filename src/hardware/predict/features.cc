@@ -14,11 +14,11 @@ constexpr auto kFamilyNames = choices<OpFamily, OpFamily::kOther>(
     "matmul", "conv", "attention", "recurrent", "norm", "softmax", "reduction", "pool", "pointwise", "copy",
     "gather", "create", "sort", "other");
 
-constexpr auto kGroupNames = choices<OpGroup, OpGroup::kUnfused>(
+constexpr auto kGroupNames = choices<OpGroup, OpGroup::kMasked>(
     "plain", "backward", "unaligned8", "unaligned4", "unaligned2", "experts", "point", "point_backward",
     "first", "first_backward", "grouped", "grouped_backward", "depthwise", "depthwise_backward", "transposed",
     "transposed_backward", "batch_norm", "batch_norm_backward", "group_norm", "group_norm_backward",
-    "linear_resize", "cubic_resize", "lstm", "gru", "foreach", "unfused");
+    "linear_resize", "cubic_resize", "lstm", "gru", "foreach", "unfused", "padded", "masked");
 
 constexpr double kFewChannels = 4;  // of a picture
 
@@ -202,6 +202,9 @@ class Reader {
     tiles(batch * places, filters / groups, groups);
     size(static_cast<double>(weight->rank()));
     const TensorView* input = call_.tensor("input");
+    size(static_cast<double>(weight->dim(-1))), size(alignment(static_cast<double>(out.dim(-1))));
+    if (input != nullptr)
+      size(static_cast<double>(input->numel)), size(static_cast<double>(input->dim(1)));
     mark((input != nullptr && is_channels_last(*input)) || is_channels_last(*weight), kChannelsLast);
     const bool is_transposed =
         call_.boolean("transposed").value_or(call_.name().find("transpose") != std::string_view::npos);
@@ -237,18 +240,30 @@ class Reader {
     size(made), size(16 * made / (std::ceil(made / kProcessors) * kProcessors));
     mark(call_.has("attn_mask") || call_.has("attn_bias"), kWithBias);
     mark(call_.boolean("is_causal").value_or(false), kCausal);
-    if (call_.name().find("backward") != std::string_view::npos)
-      into_.group = OpGroup::kBackward;
-    else if (query->rank() != 4) {
-      // Copies, in float32 where they are halves, and many turns over the scores: bytes as they were found on
-      // a GPU.
-      into_.group = OpGroup::kUnfused;
+    into_.group = attention_group(*query, *key);
+    // Copies, in float32 where they are halves, and many turns over the scores: bytes as they were found on a
+    // GPU.
+    if (into_.group == OpGroup::kUnfused)
       into_.bytes = into_.bytes * (element_bytes(query->dtype) < 4 ? 16 : 5) +
                     40 * heads * places * static_cast<double>(key->dim(-2));
-    }
     mark(call_.real("dropout_p").value_or(0) > 0, kTraining);
     mark(!is_contiguous(*query), kStrided);
     return true;
+  }
+
+  // By which kernels PyTorch runs it on a GPU.
+  OpGroup attention_group(const TensorView& query, const TensorView& key) const {
+    if (call_.name().find("backward") != std::string_view::npos) return OpGroup::kBackward;
+    if (query.rank() != 4) return OpGroup::kUnfused;
+    const bool is_half = element_bytes(query.dtype) < 4, is_masked = call_.has("attn_mask");
+    const bool is_whole = query.dim(-1) * static_cast<std::int64_t>(element_bytes(query.dtype)) % 16 == 0;
+    if (!is_half) {
+      const bool is_grouped =
+          call_.boolean("enable_gqa").value_or(false) && query.dim(1) != key.dim(1);
+      return is_whole && !is_grouped ? OpGroup::kPlain : OpGroup::kUnfused;
+    }
+    if (!is_whole) return is_masked ? OpGroup::kUnfused : OpGroup::kPadded;
+    return is_masked ? OpGroup::kMasked : OpGroup::kPlain;
   }
 
   // Steps of one layer follow one another, and layers do; directions run side by side.
@@ -371,7 +386,7 @@ std::optional<OpFamily> family_named(std::string_view text) { return named(text,
 
 std::string_view name(OpGroup group) { return kGroupNames[group]; }
 
-std::optional<OpGroup> group_named(std::string_view text) { return named(text, OpGroup::kUnfused); }
+std::optional<OpGroup> group_named(std::string_view text) { return named(text, OpGroup::kMasked); }
 
 OpFamily family_of(Category category) {
   switch (category) {

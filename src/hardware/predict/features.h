@@ -63,7 +63,9 @@ enum class OpGroup : std::uint8_t {
   kLstm,
   kGru,
   kForeach,
-  kUnfused,  // attention that no fused kernel takes: of tensors that do not have four dimensions
+  kUnfused,  // attention that no fused kernel takes: products and a softmax
+  kPadded,   // whose heads are filled up to a multiple of 8 first
+  kMasked,   // of halves with a mask
 };
 std::string_view name(OpGroup group);
 std::optional<OpGroup> group_named(std::string_view text);
@@ -71,9 +73,9 @@ std::optional<OpGroup> group_named(std::string_view text);
 inline constexpr double kProcessors = 132;  // as a large GPU has them: what tiles of products take turns at
 
 struct OpFeatures {
-  static constexpr std::size_t kSizes = 16, kKinds = 16;
+  static constexpr std::size_t kSizes = 20, kKinds = 16;
   // Another number where what is read off an op has changed: files hold features.
-  static constexpr int kVersion = 2;
+  static constexpr int kVersion = 3;
 
   OpFamily family = OpFamily::kOther;
   OpGroup group = OpGroup::kPlain;

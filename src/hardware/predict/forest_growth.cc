@@ -11,7 +11,8 @@
 namespace opscope {
 namespace {
 
-constexpr std::size_t kTrees = 240, kLeaves = 16, kBins = 40, kFewestRows = 4, kFolds = 5;
+constexpr std::size_t kBins = 60, kFewestRows = 4, kFolds = 5;
+constexpr std::size_t kManyRows = 2000;  // that larger trees are grown on, and more of them
 constexpr double kRate = 0.08;        // of what a tree found
 constexpr double kHolding = 3;        // rows that say zero, in every leaf
 constexpr double kHardestPull = 0.2;  // of a row: it may be of another kernel
@@ -40,7 +41,11 @@ struct Branch {
 class Growth {
  public:
   Growth(std::span<const Traits> rows, std::span<const double> targets)
-      : targets_(targets), told_(rows.size()), pulls_(rows.size()) {
+      : targets_(targets),
+        trees_(rows.size() < kManyRows ? 240 : 420),
+        leaves_(rows.size() < kManyRows ? 16 : 40),
+        told_(rows.size()),
+        pulls_(rows.size()) {
     for (std::size_t trait = 0; trait < kTraits; ++trait) {
       std::vector<float> values;
       for (const Traits& row : rows) values.push_back(row[trait]);
@@ -62,7 +67,7 @@ class Growth {
   }
 
   Forest run() {
-    for (std::size_t i = 0; i < kTrees; ++i) {
+    for (std::size_t i = 0; i < trees_; ++i) {
       for (std::size_t row = 0; row < pulls_.size(); ++row)
         pulls_[row] = std::clamp(targets_[row] - told_[row], -kHardestPull, kHardestPull);
       grow_tree();
@@ -86,7 +91,7 @@ class Growth {
     for (std::uint32_t row = 0; row < pulls_.size(); ++row)
       if (draws_.next() < kRowShare) parts[0].rows.push_back(row);
     measure(parts[0]);
-    for (std::size_t leaves = 1; leaves < kLeaves; ++leaves) {
+    for (std::size_t leaves = 1; leaves < leaves_; ++leaves) {
       std::size_t best = 0;
       for (std::size_t i = 1; i < parts.size(); ++i)
         if (parts[i].branch.gain > parts[best].branch.gain) best = i;
@@ -156,6 +161,7 @@ class Growth {
   }
 
   std::span<const double> targets_;
+  std::size_t trees_, leaves_;
   std::array<std::vector<float>, kTraits> limits_;
   std::array<std::vector<std::uint8_t>, kTraits> bins_;
   std::vector<std::size_t> varying_, used_;

@@ -2,6 +2,7 @@
 
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
+#include <c10/util/Exception.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -112,6 +113,15 @@ class Replayer::Randomness {
   std::vector<std::pair<at::Generator, at::Tensor>> kept_;
 };
 
+namespace {
+
+// What torch warns of with each repetition, such as weights that lie apart, is nothing that a user did.
+class Quiet final : public c10::WarningHandler {
+  void process(const c10::Warning&) override {}
+};
+
+}  // namespace
+
 // Work that keeps a device busy while ops are queued behind it.
 class Replayer::Hold {
  public:
@@ -160,6 +170,8 @@ OpTime Replayer::replay(const Graph& graph, const Op& op) {
   const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
   const c10::OptionalDeviceGuard on(device.is_cpu() ? std::nullopt : std::optional(device));
   const Randomness same_numbers(device);
+  Quiet quiet;
+  const c10::WarningUtils::WarningHandlerGuard no_warnings(&quiet);
   try {
     const auto call = prepare_call(graph, op, pool_);
     Stack results;

@@ -1,5 +1,7 @@
 #include "torch/timing/replay_inputs.h"
 
+#include <ATen/ops/_cudnn_rnn_flatten_weight.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -80,6 +82,7 @@ class CallMaker {
       cursor_ = 0;
       Stack stack;
       for (std::size_t i = 0; i < given.size(); ++i) stack.push_back(value_for(given[i], schema[i]));
+      flatten_weights(stack);
       made_.turns.push_back(std::move(stack));
       // The pool's tensors are made anew in each turn, the others are the same.
       std::erase_if(tensors_, [&](const auto& entry) { return pooled_.contains(entry.first); });
@@ -114,6 +117,35 @@ class CallMaker {
   }
 
   bool is_host(const Value& value) const { return graph_.text(value.device).starts_with("cpu"); }
+
+  // As torch.nn's recurrent layers keep them on a GPU: in one piece of memory, in cuDNN's order. Elsewhere each
+  // call would copy them there first. They leave bfloat16 as it is.
+  void flatten_weights(Stack& stack) const {
+    constexpr std::array kModes{"rnn_relu", "rnn_tanh", "lstm", "gru"};  // by cuDNN's numbers
+    const std::string& name = made_.op.schema().name();
+    const auto mode = std::ranges::find_if(
+        kModes, [&](const char* each) { return name == std::string("aten::") + each; });
+    const auto at = [&](const char* argument) { return made_.op.schema().argumentIndexWithName(argument); };
+    const auto params = at("params"), biases = at("has_biases"), layers = at("num_layers"),
+               both_ways = at("bidirectional"), first = at("batch_first");
+    if (mode == kModes.end() || !params || !biases || !layers || !both_ways) return;
+    std::vector<at::Tensor> weights;
+    for (const at::Tensor& each : stack[static_cast<std::size_t>(*params)].toTensorVector())
+      weights.push_back(each.clone());
+    const auto each_has = static_cast<std::int64_t>(weights.size()) /
+                          (stack[static_cast<std::size_t>(*layers)].toInt() *
+                           (stack[static_cast<std::size_t>(*both_ways)].toBool() ? 2 : 1));
+    if (each_has < 2 || !weights[0].is_cuda() || weights[0].scalar_type() == at::kBFloat16) return;
+    const bool is_projected = each_has % 2 == 1;
+    const auto hidden = weights[0].size(0) / (name == "aten::lstm" ? 4 : name == "aten::gru" ? 3 : 1);
+    at::_cudnn_rnn_flatten_weight(
+        weights, each_has, weights[0].size(1), mode - kModes.begin(), hidden,
+        is_projected ? weights.back().size(0) : 0, stack[static_cast<std::size_t>(*layers)].toInt(),
+        first && stack[static_cast<std::size_t>(*first)].toBool(),
+        stack[static_cast<std::size_t>(*both_ways)].toBool());
+    for (const at::Tensor& each : weights) each.requires_grad_();
+    stack[static_cast<std::size_t>(*params)] = c10::List<at::Tensor>(weights);
+  }
 
   // A system that overcommits would end the program in place of saying no.
   void check_memory() const {
@@ -296,6 +328,9 @@ class CallMaker {
   }
 
   c10::Device device_of(const Value& value) const {
+    // Numbers of random streams that the memory-efficient kernels read on the host.
+    if (name_.starts_with("philox_") && call_.name().find("efficient_attention") != std::string_view::npos)
+      return c10::kCPU;
     return c10::Device(std::string(graph_.text(value.device)));
   }
 

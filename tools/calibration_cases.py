@@ -1,0 +1,695 @@
+"""Models and layers whose calls `tools/calibration_calls.py` takes: each draws its own sizes."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import nn
+
+Case = tuple[nn.Module, tuple[Any, ...]]
+draw = random.Random(0)
+device = "cuda"  # that calls are for
+odd = 0.25  # part of the sizes that are no multiple of 8
+
+
+def width() -> int:
+    """Mostly multiples of 8, as people choose them; a fourth, or what --odd says, of any size and any alignment."""
+    size = int(2 ** draw.uniform(3.5, 12.5 if device == "cuda" else 11.6))
+    if draw.random() < odd:
+        step = draw.choice([1, 1, 1, 2, 4])
+        return max(step, size // step * step)
+    return max(8, size // 8 * 8)
+
+
+def some(*sizes: int) -> int:
+    return draw.choice(sizes)
+
+
+def near(*sizes: int) -> int:
+    """One of them; or, where sizes are odd, any between the half and the double of one."""
+    size = draw.choice(sizes)
+    return max(1, round(size * 2 ** draw.uniform(-1, 1))) if draw.random() < odd - 0.25 else size
+
+
+def length() -> int:
+    if device == "cpu":
+        return near(1, 7, 16, 32, 49, 64, 77, 100, 128, 128, 128, 196, 197, 256, 333, 384, 512)
+    return near(1, 7, 16, 17, 49, 50, 64, 77, 100, 128, 196, 197, 256, 333, 512, 577, 777, 1024, 1500, 2048, 4096)
+
+
+def batch() -> int:
+    if device == "cpu":
+        return near(1, 1, 1, 1, 1, 1, 2, 3, 4, 8)
+    return near(1, 1, 2, 3, 4, 5, 8, 8, 12, 16, 24, 32, 48, 64)
+
+
+class Attention(nn.Module):
+    """Queries, keys and values, their product, and what follows: with a mask or without, causal or not, grouped heads."""
+
+    def __init__(self, heads: int, key_heads: int, head: int, mask: str) -> None:
+        super().__init__()
+        self.heads, self.key_heads, self.head, self.mask = heads, key_heads, head, mask
+        self.query = nn.Linear(heads * head, heads * head, bias=draw.random() < 0.5)
+        self.key = nn.Linear(heads * head, key_heads * head)
+        self.value = nn.Linear(heads * head, key_heads * head)
+        self.output = nn.Linear(heads * head, heads * head)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        rows, places, _ = x.shape
+        q = self.query(x).view(rows, places, self.heads, self.head).transpose(1, 2)
+        k = self.key(x).view(rows, places, self.key_heads, self.head).transpose(1, 2)
+        v = self.value(x).view(rows, places, self.key_heads, self.head).transpose(1, 2)
+        if self.key_heads != self.heads:
+            k, v = (t.repeat_interleave(self.heads // self.key_heads, 1) for t in (k, v))
+        if self.mask == "written out":
+            scores = q @ k.transpose(-2, -1) / self.head**0.5
+            mixed = scores.softmax(-1) @ v
+        else:
+            mask = torch.zeros(rows, 1, places, places, dtype=x.dtype, device=x.device) if self.mask == "mask" else None
+            mixed = nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=self.mask == "causal")
+        return self.output(mixed.transpose(1, 2).reshape(rows, places, -1))
+
+
+class Rotary(nn.Module):
+    def __init__(self, heads: int, head: int) -> None:
+        super().__init__()
+        self.heads, self.head = heads, head
+
+    def forward(self, x: torch.Tensor, cosine: torch.Tensor, sine: torch.Tensor) -> torch.Tensor:
+        x = x.view(x.shape[0], x.shape[1], self.heads, self.head).transpose(1, 2)
+        first, second = x.chunk(2, -1)
+        turned = torch.cat((-second, first), -1)
+        return x * cosine + turned * sine
+
+
+class Root(nn.Module):
+    """A norm by the root of the mean square, as language models write it out."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(size))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        wide = x.float()
+        wide = wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + 1e-6)
+        return self.weight * wide.to(x.dtype)
+
+
+class Mixed(nn.Module):
+    """Elements one by one, added, scaled, joined and cut apart."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.scale, self.shift = nn.Parameter(torch.ones(size)), nn.Parameter(torch.zeros(size))
+        self.acts = nn.ModuleList(
+            draw.sample(
+                [
+                    nn.GELU(),
+                    nn.SiLU(),
+                    nn.ReLU(),
+                    nn.Sigmoid(),
+                    nn.Tanh(),
+                    nn.Hardswish(),
+                    nn.LeakyReLU(),
+                    nn.ELU(),
+                    nn.Softplus(),
+                    nn.GELU("tanh"),
+                    nn.ReLU6(),
+                    nn.Hardsigmoid(),
+                ],
+                4,
+            )
+        )
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = x * self.scale + self.shift
+        for act in self.acts:
+            y = act(y) + x
+        a, b = (torch.cat((y, x), -1)).chunk(2, -1)
+        z = torch.stack((a * 2.0, b - 1.0), 1).mean(1)
+        z = torch.where(z > 0, z, x).clamp(-3.0, 3.0) / (x.abs() + 1.0)
+        z = z.exp().sqrt() * torch.rsqrt(y * y + 1.0) - z.sin() * z.cos()
+        z = z.masked_fill(z > 2.0, 0.0) ** 2
+        return z.transpose(-1, -2).contiguous().sum(-1) + z.amax(-2) + z.float().to(x.dtype).std(-2)
+
+
+class Residual(nn.Module):
+    def __init__(self, channels: int, kernel: int, groups: int, norm: str, act: nn.Module) -> None:
+        super().__init__()
+        self.conv = nn.Conv2d(channels, channels, kernel, padding=kernel // 2, groups=groups, bias=draw.random() < 0.4)
+        self.norm: nn.Module = (
+            nn.BatchNorm2d(channels) if norm == "batch" else nn.GroupNorm(some(*[g for g in (1, 2, 4, 8) if channels % g == 0]), channels)
+        )
+        self.act = act
+        self.gate = nn.Sequential(
+            nn.AdaptiveAvgPool2d(1),
+            nn.Conv2d(channels, max(8, channels // 4), 1),
+            nn.SiLU(),
+            nn.Conv2d(max(8, channels // 4), channels, 1),
+            nn.Sigmoid(),
+        )
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = self.act(self.norm(self.conv(x)))
+        return x + y * self.gate(y)
+
+
+class Net(nn.Module):
+    """A layer, so that its weights are weights; several inputs by place."""
+
+    def __init__(self, net: nn.Module) -> None:
+        super().__init__()
+        self.net = net
+
+    def forward(self, *x: Any) -> Any:
+        y = self.net(*x)
+        return y[0] if isinstance(y, tuple) else y
+
+
+class Loss(nn.Module):
+    def __init__(self, classes: int) -> None:
+        super().__init__()
+        self.head = nn.Linear(64, classes)
+
+    def forward(self, x: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+        return nn.functional.cross_entropy(self.head(x).flatten(0, -2), target.flatten())
+
+
+def even(size: int) -> int:
+    """A multiple of 8, or where sizes are odd of 1, 2 or 4."""
+    step = draw.choice([1, 2, 4, 8]) if draw.random() < odd - 0.25 else 8
+    return max(step, size // step * step)
+
+
+# --- cases: each draws its own sizes
+
+
+def mlp() -> Case:
+    rows, sizes = batch() * some(1, 1, length()), [width() for _ in range(some(2, 3, 4))]
+    layers: list[nn.Module] = []
+    for a, b in zip(sizes, sizes[1:], strict=False):
+        layers += [nn.Linear(a, b, bias=draw.random() < 0.7), draw.choice([nn.ReLU(), nn.GELU(), nn.SiLU()])]
+    return nn.Sequential(*layers), (torch.empty(rows, sizes[0]),)
+
+
+def vocabulary() -> Case:
+    classes = near(1000, 8192, 30522, 32000, 50257, 51200, 65537, 128256, 151936)
+    return Net(Loss(classes)), (torch.empty(some(1, 2, 4), some(64, 128, 512), 64), torch.empty(0, dtype=torch.int64))
+
+
+def attention() -> Case:
+    head = near(32, 40, 48, 64, 64, 64, 72, 80, 96, 128, 128, 256)
+    heads = near(2, 3, 4, 6, 8, 12, 16, 20, 24, 32)
+    key_heads = draw.choice([h for h in (1, 2, 4, 8, heads) if heads % h == 0])
+    places = length()
+    rows = max(1, min(batch(), 2**16 // (places * max(1, heads // 8))))
+    return Attention(heads, key_heads, head, draw.choice(["none", "causal", "mask", "written out"])), (
+        torch.empty(rows, places, heads * head),
+    )
+
+
+def decode() -> Case:
+    """One token against a cache."""
+    head, heads = near(64, 64, 96, 128, 128), near(4, 8, 12, 16, 32)
+    key_heads = draw.choice([h for h in (1, 2, 4, 8, heads) if heads % h == 0])
+    past, rows = near(128, 500, 640, 1024, 2048, 4096, 8192), near(1, 2, 4, 8, 16, 32)
+
+    class Step(nn.Module):
+        def forward(self, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, new: torch.Tensor) -> torch.Tensor:
+            k, v = torch.cat((k, new), 2), torch.cat((v, new), 2)
+            return nn.functional.scaled_dot_product_attention(q, k, v, enable_gqa=key_heads != heads).transpose(1, 2).reshape(rows, 1, -1)
+
+    shape = (rows, key_heads, past, head)
+    return Step(), (torch.empty(rows, heads, 1, head), torch.empty(shape), torch.empty(shape), torch.empty(rows, key_heads, 1, head))
+
+
+def block() -> Case:
+    head = near(32, 48, 64, 64, 80, 128)
+    heads = near(2, 4, 6, 8, 12, 16, 20)
+    size, places = head * heads, length()
+    rows = max(1, min(batch(), 2**16 // places))
+    norm = draw.choice([nn.LayerNorm, Root])
+    inner = draw.choice([4 * size, int(2.7 * size) // 8 * 8, width()])
+    layers = [
+        norm(size),
+        Attention(heads, heads, head, draw.choice(["none", "causal"])),
+        nn.Dropout(0.1),
+        norm(size),
+        nn.Linear(size, inner),
+        draw.choice([nn.GELU(), nn.SiLU()]),
+        nn.Linear(inner, size),
+    ]
+    return nn.Sequential(*layers), (torch.empty(rows, places, size),)
+
+
+def rotary() -> Case:
+    heads, head, places = near(4, 8, 16, 32), 2 * near(32, 40, 48, 64), length()
+    return Rotary(heads, head), (
+        torch.empty(some(1, 2, 8), places, heads * head),
+        torch.empty(1, 1, places, head),
+        torch.empty(1, 1, places, head),
+    )
+
+
+def mixed() -> Case:
+    size, places = width(), length()
+    rows = max(1, min(batch(), 2**25 // (size * places)))
+    return Mixed(size), (torch.empty(rows, places, size),)
+
+
+def norms() -> Case:
+    size, places = width(), length()
+    rows = max(1, min(batch(), 2**26 // (size * places)))
+    return nn.Sequential(nn.LayerNorm(size), Root(size), nn.Softmax(-1), nn.RMSNorm(size), nn.LogSoftmax(-1)), (
+        torch.empty(rows, places, size),
+    )
+
+
+def convolution() -> Case:
+    side = near(4, 7, 8, 14, 16, 20, 28, 32, 40, 56, 64, 80, 96, 112, 128, 160, 224, 256)
+    channels, out = min(width(), 2048), min(width(), 2048)
+    kernel, stride = some(1, 1, 1, 3, 3, 3, 5, 7), some(1, 1, 1, 2)
+    rows = max(1, min(batch(), 2**27 // (side * side * max(channels, out))))
+    dilation = some(1, 1, 1, 1, 2) if kernel > 1 else 1
+    group = 1
+    way = draw.random()
+    if way < 0.2:
+        group, out = channels, channels
+    elif way < 0.3:
+        group = some(2, 4, 8, 32)
+        channels, out = max(group, channels // group * group), max(group, out // group * group)
+    kind = nn.ConvTranspose2d if group == 1 and draw.random() < 0.06 and kernel > 1 else nn.Conv2d
+    made = kind(channels, out, kernel, stride, padding=dilation * (kernel // 2), groups=group, dilation=dilation, bias=draw.random() < 0.4)
+    return Net(made), (torch.empty(rows, channels, side, side),)
+
+
+def first_convolution() -> Case:
+    side, out = near(32, 64, 96, 128, 160, 192, 224, 256, 288, 320, 384, 448, 512), near(16, 24, 32, 40, 64, 96, 128, 192, 384, 768, 1024)
+    kernel, stride = draw.choice([(3, 1), (3, 2), (7, 2), (4, 4), (8, 8), (14, 14), (16, 16), (32, 32)])
+    rows = max(1, min(batch(), 2**26 // (side * side * out // stride**2)))
+    layers = [
+        nn.Conv2d(some(1, 3, 3, 3, 4), out, kernel, stride, padding=kernel // 2 if kernel < 8 else 0, bias=draw.random() < 0.5),
+        nn.BatchNorm2d(out),
+        nn.ReLU(inplace=True),
+        nn.MaxPool2d(3, 2, 1),
+    ]
+    return nn.Sequential(*layers), (torch.empty(rows, layers[0].in_channels, side, side),)  # type: ignore[arg-type]
+
+
+def residual() -> Case:
+    channels, side = even(min(width(), 1024)), near(7, 10, 14, 20, 28, 40, 56, 80, 112, 128)
+    rows = max(1, min(batch(), 2**26 // (side * side * channels)))
+    groups = draw.choice([1, 1, channels])
+    made = Residual(
+        channels,
+        some(1, 3, 3, 5, 7),
+        groups,
+        draw.choice(["batch", "batch", "group"]),
+        draw.choice([nn.ReLU(inplace=True), nn.SiLU(inplace=True), nn.GELU(), nn.Hardswish(inplace=True), nn.LeakyReLU(0.1)]),
+    )
+    resize = draw.choice(
+        [
+            nn.Identity(),
+            nn.AvgPool2d(2),
+            nn.MaxPool2d(2),
+            nn.Upsample(scale_factor=2),
+            nn.Upsample(scale_factor=2, mode="bilinear"),
+            nn.AdaptiveAvgPool2d(1),
+            nn.PixelShuffle(2),
+            nn.ZeroPad2d(1),
+        ]
+    )
+    return nn.Sequential(made, resize), (torch.empty(rows, channels, side, side),)
+
+
+def next_block() -> Case:
+    """Convolution by channel, then linear layers over channels that come last."""
+    channels, side = even(max(16, min(width(), 1024))), near(7, 14, 20, 28, 56, 64)
+    rows = max(1, min(batch(), 2**25 // (side * side * channels)))
+
+    class Block(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.wide = nn.Conv2d(channels, channels, 7, padding=3, groups=channels)
+            self.norm, self.up, self.down = nn.LayerNorm(channels), nn.Linear(channels, 4 * channels), nn.Linear(4 * channels, channels)
+            self.scale = nn.Parameter(torch.ones(channels))
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            y = self.norm(self.wide(x).permute(0, 2, 3, 1))
+            y = self.scale * self.down(nn.functional.gelu(self.up(y)))
+            return x + y.permute(0, 3, 1, 2)
+
+    return Block(), (torch.empty(rows, channels, side, side),)
+
+
+def windows() -> Case:
+    """Windows of an image, cut out and put back, as Swin has them."""
+    window, heads, head = near(4, 7, 8, 12), near(2, 3, 4, 6, 12), near(32, 32, 20)
+    side, size = window * some(1, 2, 4, 8), heads * head
+    rows = max(1, min(batch(), 2**24 // (side * side * size)))
+
+    class Block(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.attend = Attention(heads, heads, head, draw.choice(["written out", "mask"]))
+            self.roll = draw.random() < 0.5
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            if self.roll:
+                x = torch.roll(x, (-window // 2, -window // 2), (1, 2))
+            n = side // window
+            y = x.view(rows, n, window, n, window, size).transpose(2, 3).reshape(rows * n * n, window * window, size)
+            y = self.attend(y)
+            y = y.view(rows, n, n, window, window, size).permute(0, 1, 3, 2, 4, 5).contiguous().view(rows, side, side, size)
+            return x + torch.cat((y[:, 0::2], y[:, 1::2]), 1)
+
+    return Block(), (torch.empty(rows, side, side, size),)
+
+
+def in_one() -> Case:
+    channels, out, kernel = min(width(), 1024), min(width(), 1024), some(1, 3, 5, 7, 10, 15)
+    places, rows = near(100, 400, 1000, 3000, 8000, 16000), near(1, 2, 4, 8, 16)
+    rows = max(1, min(rows, 2**25 // (places * max(channels, out))))
+    group = draw.choice([1, 1, 1, channels])
+    layers = [nn.Conv1d(channels, channels if group > 1 else out, kernel, some(1, 1, 2, 5), padding=kernel // 2, groups=group), nn.GELU()]
+    return nn.Sequential(*layers), (torch.empty(rows, channels, places),)
+
+
+def in_three() -> Case:
+    channels, out, side, frames = (
+        near(3, 16, 32, 64, 128, 256),
+        near(16, 32, 64, 128, 256),
+        near(7, 14, 28, 56, 64, 112),
+        near(4, 8, 16, 32),
+    )
+    rows = max(1, min(some(1, 2, 4, 8), 2**26 // (frames * side * side * max(channels, out))))
+    kernel = draw.choice([(3, 3, 3), (1, 3, 3), (3, 1, 1), (1, 1, 1), (3, 7, 7)])
+    layers = [
+        nn.Conv3d(channels, out, kernel, some(1, 1, 2), padding=tuple(k // 2 for k in kernel), bias=False),
+        nn.BatchNorm3d(out),
+        nn.ReLU(inplace=True),
+        nn.MaxPool3d(2),
+    ]
+    return nn.Sequential(*layers), (torch.empty(rows, channels, frames, side, side),)
+
+
+def recurrent() -> Case:
+    size, hidden, steps = min(width(), 1024), min(width(), 1024), near(2, 10, 35, 64, 100, 200)
+    kind = draw.choice([nn.LSTM, nn.LSTM, nn.GRU, nn.RNN])
+    return Net(kind(size, hidden, some(1, 1, 2), batch_first=draw.random() < 0.6, bidirectional=draw.random() < 0.3)), (
+        torch.empty(near(1, 4, 16, 32), steps, size),
+    )
+
+
+def lookup() -> Case:
+    rows, size = near(512, 1000, 30522, 32000, 50257, 128256, 1_000_000), min(width(), 2048)
+    if rows * size > 2**28:
+        size = 64
+    places = (some(1, 2, 8, 32), length())
+    if draw.random() < 0.3:
+        return Net(nn.EmbeddingBag(rows, min(size, 256), mode="sum")), (
+            torch.empty(near(64, 256, 1024, 4096), near(1, 4, 20), dtype=torch.int64),
+        )
+    return Net(nn.Embedding(rows, size)), (torch.empty(*places, dtype=torch.int64),)
+
+
+def gathers() -> Case:
+    rows, size, picked = near(64, 512, 4096, 32768), min(width(), 2048), near(16, 256, 4096)
+
+    class Gather(nn.Module):
+        def forward(self, x: torch.Tensor, i: torch.Tensor) -> torch.Tensor:
+            y = x[i] + x.index_select(0, i)
+            z = torch.zeros_like(x).index_add_(0, i, y)
+            best, at = z.topk(4, -1)
+            order = x.argsort(-1)
+            return (
+                best.sum()
+                + at.float().sum()
+                + y.cumsum(-1).sum()
+                + order.float().sum()
+                + x.gather(1, order).sum()
+                + z.argmax(-1).float().sum()
+            )
+
+    return Gather(), (torch.empty(rows, size), torch.empty(picked, dtype=torch.int64))
+
+
+def batched() -> Case:
+    count, m, n, k = near(1, 4, 8, 16, 48, 64, 128, 256, 512), min(width(), 2048), min(width(), 2048), min(width(), 2048)
+    while count * max(m * n, m * k, n * k) > 2**27:
+        count = max(1, count // 2)
+        m = max(8, m // 2)
+        n = max(8, n // 2)
+
+    class Products(nn.Module):
+        def forward(self, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+            return torch.bmm(a, b) if draw.random() < 0.5 else torch.einsum("bmk,bkn->bmn", a, b)
+
+    return Products(), (torch.empty(count, m, k), torch.empty(count, k, n))
+
+
+def masks() -> Case:
+    """What language models make before their layers: positions, angles, masks."""
+    rows, places, head = near(1, 2, 4, 16), length(), near(64, 128)
+
+    class Before(nn.Module):
+        def forward(self, ids: torch.Tensor) -> torch.Tensor:
+            at = torch.arange(places, device=ids.device)
+            angles = at[None, :, None].float() * torch.arange(0, head, 2, device=ids.device).float()[None, None, :]
+            both = torch.cat((angles, angles), -1)
+            mask = torch.full((places, places), -1e9, device=ids.device).triu(1)
+            keep = (ids != 0)[:, None, None, :].float()
+            return both.cos().sum() + both.sin().sum() + ((1.0 - keep) * -1e4 + mask).sum() + (at[None, :] <= at[:, None]).float().sum()
+
+    return Before(), (torch.empty(rows, places, dtype=torch.int64),)
+
+
+def transposed() -> Case:
+    channels, out, kernel = min(width(), 768), min(width(), 768), some(2, 2, 3, 4, 4, 5)
+    dimensions = some(1, 2, 2, 2, 2, 3)
+    side = near(4, 7, 8, 14, 16, 28, 32, 56, 64) if dimensions == 2 else near(100, 500, 2000) if dimensions == 1 else near(4, 7, 14)
+    kind = {1: nn.ConvTranspose1d, 2: nn.ConvTranspose2d, 3: nn.ConvTranspose3d}[dimensions]
+    rows = max(1, min(batch(), 2**24 // (side**dimensions * max(channels, out))))
+    made = kind(channels, out, kernel, some(1, 2, 2, 2), padding=some(0, 1) if kernel > 2 else 0, bias=draw.random() < 0.5)
+    return Net(made), (torch.empty(rows, channels, *[side] * dimensions),)
+
+
+def grouped() -> Case:
+    group, side = near(2, 4, 8, 16, 32), near(7, 14, 28, 56, 56, 112)
+    each, out = near(4, 8, 16, 24, 32, 64), near(1, 1, 1, 2)
+    channels = group * each
+    rows = max(1, min(batch(), 2**25 // (side * side * channels)))
+    kernel = some(1, 3, 3, 3, 5)
+    layers = [nn.Conv2d(channels, out * channels, kernel, some(1, 1, 2), kernel // 2, groups=group, bias=False), nn.BatchNorm2d(out * channels), nn.ReLU()]
+    return nn.Sequential(*layers), (torch.empty(rows, channels, side, side),)
+
+
+def groups_of_channels() -> Case:
+    group, side = near(1, 4, 8, 12, 32), near(7, 14, 16, 28, 32, 44, 64)
+    channels = group * near(4, 8, 10, 16, 27)
+    rows = max(1, min(batch(), 2**24 // (side * side * channels)))
+    norm = draw.choice([nn.GroupNorm(group, channels), nn.GroupNorm(group, channels), nn.InstanceNorm2d(channels, affine=draw.random() < 0.5)])
+    layers = [norm, nn.SiLU(), nn.Conv2d(channels, even(min(width(), 512)), 3, padding=1)]
+    return nn.Sequential(*layers), (torch.empty(rows, channels, side, side),)
+
+
+class Resize(nn.Module):
+    def __init__(self, size: tuple[int, int], mode: str) -> None:
+        super().__init__()
+        self.size, self.mode = size, mode
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        corners = None if self.mode == "nearest" else False
+        y = nn.functional.interpolate(x, self.size, mode=self.mode, align_corners=corners)
+        return nn.functional.adaptive_avg_pool2d(y, 7) + nn.functional.adaptive_max_pool2d(y, 7)
+
+
+def resized() -> Case:
+    side, channels = near(7, 14, 16, 28, 32, 56, 64, 128), near(3, 16, 64, 128, 256, 384, 768)
+    rows = max(1, min(batch(), 2**23 // (side * side * channels)))
+    to = (max(1, round(side * draw.uniform(0.5, 3))), max(1, round(side * draw.uniform(0.5, 3))))
+    return Resize(to, draw.choice(["nearest", "bilinear", "bilinear", "bicubic"])), (torch.empty(rows, channels, side, side),)
+
+
+def encoder_layers() -> Case:
+    heads, head, places = near(2, 4, 6, 8, 12), near(16, 32, 48, 64, 64), length()
+    size = heads * head
+    rows = max(1, min(batch(), 2**15 // places))
+    settings: dict[str, Any] = dict(batch_first=True, dropout=draw.choice([0.0, 0.1]), norm_first=draw.random() < 0.5, activation=draw.choice(["relu", "gelu"]))
+    inner = draw.choice([4 * size, width()])
+    if draw.random() < 0.3:
+        return nn.TransformerDecoderLayer(size, heads, inner, **settings), (torch.empty(rows, places, size), torch.empty(rows, length(), size))
+    return nn.TransformerEncoderLayer(size, heads, inner, **settings), (torch.empty(rows, places, size),)
+
+
+class Graph(nn.Module):
+    """Neighbours' features summed up by edges, or by a matrix."""
+
+    def __init__(self, size: int, out: int) -> None:
+        super().__init__()
+        self.linear = nn.Linear(size, out)
+
+    def forward(self, x: torch.Tensor, edges: torch.Tensor, matrix: torch.Tensor) -> torch.Tensor:
+        y = self.linear(x)
+        summed = torch.zeros_like(y).index_add(0, edges[0], y[edges[1]])
+        spread = torch.zeros_like(y).scatter_add(0, edges[0][:, None].expand(-1, y.shape[1]), y[edges[1]])
+        return torch.relu(summed + spread + matrix.to(y.dtype) @ y)
+
+
+def graphs() -> Case:
+    nodes, size, out = near(200, 1000, 3000, 10000), min(width(), 1024), min(width(), 1024)
+    return Graph(size, out), (torch.empty(nodes, size), torch.empty(2, near(1000, 10000, 100000), dtype=torch.int64), torch.empty(nodes, nodes))
+
+
+def towers() -> Case:
+    """Tables looked up and multiplied with each other, as recommenders do."""
+    features, size, rows = near(4, 8, 16, 26), near(16, 32, 64, 64, 128), near(128, 512, 2048, 2048)
+
+    class Interact(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            entries = near(1000, 40000, 200000)
+            self.tables = nn.ModuleList(nn.EmbeddingBag(entries, size, mode="sum") for _ in range(features))
+            self.below, self.above = nn.Linear(13, size), nn.Linear((features + 1) ** 2, width())
+
+        def forward(self, dense: torch.Tensor, ids: torch.Tensor) -> torch.Tensor:
+            parts = [self.below(dense), *(table(ids[:, i]) for i, table in enumerate(self.tables))]
+            both = torch.stack(parts, 1)
+            return self.above(torch.bmm(both, both.transpose(1, 2)).flatten(1))
+
+    return Interact(), (torch.empty(rows, 13), torch.empty(rows, features, near(1, 1, 4, 6), dtype=torch.int64))
+
+
+def many_parameters() -> Case:
+    """For the steps of optimizers, which go over lists of tensors."""
+    size, count = min(width(), 700), near(4, 8, 16, 40)
+    layers = [layer for _ in range(count) for layer in (nn.Linear(size, size, bias=draw.random() < 0.7), draw.choice([nn.LayerNorm(size), nn.ReLU()]))]
+    return nn.Sequential(*layers), (torch.empty(near(8, 32), size),)
+
+
+def from_transformers() -> Case:
+    """One or two layers of an architecture, at any width."""
+    import transformers
+
+    heads, head, layers = near(4, 6, 8, 12, 16), 2 * near(16, 20, 24, 32, 32, 40), some(1, 1, 2)
+    key_heads = draw.choice([h for h in (1, 2, 4, heads) if heads % h == 0])
+    size, inner, words = heads * head, width(), near(1000, 8000, 20000, 32000, 50257, 100000)
+    places = near(17, 50, 77, 100, 128, 196, 256, 333, 512, 1024)
+    rows = max(1, min(batch(), 2**13 // places))
+    usual: dict[str, Any] = dict(pad_token_id=0, vocab_size=words, hidden_size=size, intermediate_size=inner, num_attention_heads=heads, num_hidden_layers=layers)
+    decoder = usual | dict(num_key_value_heads=key_heads, head_dim=head, max_position_embeddings=8192, use_cache=False)
+    encoder = usual | dict(max_position_embeddings=8192)
+    seq: dict[str, Any] = dict(pad_token_id=0, vocab_size=words, d_model=size, decoder_layers=layers, encoder_layers=layers, encoder_attention_heads=heads, decoder_attention_heads=heads)
+    seq |= dict(encoder_ffn_dim=inner, decoder_ffn_dim=inner, max_position_embeddings=8192, use_cache=False)
+    pictures = dict(hidden_size=size, intermediate_size=inner, num_attention_heads=heads, num_hidden_layers=layers)
+    kinds: dict[str, tuple[str, dict[str, Any]]] = {
+        "LlamaForCausalLM": ("LlamaConfig", decoder), "Qwen2ForCausalLM": ("Qwen2Config", decoder), "Gemma2ForCausalLM": ("Gemma2Config", decoder), "Gemma3ForCausalLM": ("Gemma3TextConfig", decoder),
+        "MistralForCausalLM": ("MistralConfig", decoder), "Phi3ForCausalLM": ("Phi3Config", decoder), "CohereForCausalLM": ("CohereConfig", decoder), "OlmoForCausalLM": ("OlmoConfig", decoder),
+        "MixtralForCausalLM": ("MixtralConfig", decoder | dict(num_local_experts=near(4, 8, 8, 16), num_experts_per_tok=2, experts_implementation=draw.choice(["eager", "grouped_mm", "grouped_mm"]))),
+        "Qwen3MoeForCausalLM": ("Qwen3MoeConfig", decoder | dict(num_experts=near(8, 16, 32), num_experts_per_tok=some(2, 4), moe_intermediate_size=even(min(inner, 1024)), decoder_sparse_step=1)),
+        "GPT2LMHeadModel": ("GPT2Config", dict(vocab_size=words, n_embd=size, n_head=heads, n_layer=layers, n_positions=8192, use_cache=False)),
+        "GPTNeoXForCausalLM": ("GPTNeoXConfig", usual | dict(max_position_embeddings=8192, use_cache=False)), "BloomForCausalLM": ("BloomConfig", dict(vocab_size=words, hidden_size=size, n_head=heads, n_layer=layers, use_cache=False)),
+        "BertForMaskedLM": ("BertConfig", encoder), "RobertaForMaskedLM": ("RobertaConfig", encoder), "ElectraModel": ("ElectraConfig", encoder | dict(embedding_size=size // 2)), "DebertaV2Model": ("DebertaV2Config", encoder),
+        "AlbertModel": ("AlbertConfig", encoder | dict(embedding_size=128)), "DistilBertModel": ("DistilBertConfig", dict(pad_token_id=0, vocab_size=words, dim=size, hidden_dim=inner, n_heads=heads, n_layers=layers, max_position_embeddings=8192)),
+        "OPTForCausalLM": ("OPTConfig", dict(pad_token_id=0, vocab_size=words, hidden_size=size, ffn_dim=inner, num_attention_heads=heads, num_hidden_layers=layers, max_position_embeddings=8192, word_embed_proj_dim=size, use_cache=False)),
+        "T5ForConditionalGeneration": ("T5Config", dict(vocab_size=words, d_model=even(width() // 4 + 64), d_ff=inner, d_kv=head, num_heads=heads, num_layers=layers, use_cache=False, feed_forward_proj=draw.choice(["relu", "gated-gelu"]))),
+        "BartForConditionalGeneration": ("BartConfig", seq), "MambaForCausalLM": ("MambaConfig", dict(vocab_size=words, hidden_size=even(width() // 4 + 64), num_hidden_layers=1, state_size=near(8, 16), use_cache=False)),
+        "ViTModel": ("ViTConfig", pictures), "DeiTModel": ("DeiTConfig", pictures), "Dinov2Model": ("Dinov2Config", dict(hidden_size=size, num_attention_heads=heads, num_hidden_layers=layers)), "BeitModel": ("BeitConfig", pictures),
+        "WhisperModel": ("WhisperConfig", {key: value for key, value in seq.items() if key != "max_position_embeddings"} | dict(num_mel_bins=80)),
+        "Wav2Vec2Model": ("Wav2Vec2Config", pictures | dict(apply_spec_augment=False, layerdrop=0.0)), "SegformerForSemanticSegmentation": ("SegformerConfig", {}),
+        "CLIPVisionModel": ("CLIPVisionConfig", pictures), "ConvNextModel": ("ConvNextConfig", dict(hidden_sizes=[even(width() // 8 + 16) for _ in range(4)], depths=[1, 1, 2, 1])), "SwinModel": ("SwinConfig", dict(embed_dim=near(24, 48, 60), depths=[1, 2], num_heads=[3, 6])),
+    }  # fmt: skip
+    kind = draw.choice(list(kinds))
+    config, settings = kinds[kind]
+    if kind == "SwinModel":
+        settings["embed_dim"] = settings["embed_dim"] // 3 * 3
+    made = getattr(transformers, config)(**settings)
+    if made.model_type in ("vit", "deit", "beit", "dinov2", "clip_vision_model", "swin", "segformer", "convnext"):
+        patch = getattr(made, "patch_size", 16)
+        patch = patch if isinstance(patch, int) else 16
+        side = patch * near(7, 10, 14, 16) if made.model_type != "swin" else 28 * some(4, 6, 8)
+        made.image_size = side
+        inputs: tuple[Any, ...] = (torch.empty(max(1, min(batch(), 16)), 3, side, side),)
+    elif kind == "WhisperModel":
+        inputs = (torch.empty(some(1, 2, 3), 80, 3000), None, torch.empty(1, places, dtype=torch.int64))
+        inputs = (inputs[0], None, inputs[2].expand(inputs[0].shape[0], -1).contiguous())
+    elif kind == "Wav2Vec2Model":
+        inputs = (torch.empty(some(1, 2, 4), near(16000, 40000, 80000)),)
+    elif kind in ("T5ForConditionalGeneration", "BartForConditionalGeneration"):
+        inputs = (torch.empty(rows, places, dtype=torch.int64), None, torch.empty(rows, near(16, 64, 128), dtype=torch.int64))
+    else:
+        inputs = (torch.empty(rows, places, dtype=torch.int64),)
+    return getattr(transformers, kind)(made), inputs
+
+
+CASES: list[tuple[Callable[[], Case], float]] = [
+    (mlp, 10), (vocabulary, 1), (attention, 10), (decode, 4), (block, 8), (rotary, 2), (mixed, 6), (norms, 4), (convolution, 18),
+    (first_convolution, 4), (residual, 9), (next_block, 3), (windows, 4), (in_one, 3), (in_three, 3), (recurrent, 4), (lookup, 2), (gathers, 1), (batched, 4), (masks, 1),  # noqa: E501
+    (transposed, 2), (grouped, 3), (groups_of_channels, 2), (resized, 2), (encoder_layers, 4), (graphs, 1), (towers, 1), (many_parameters, 1), (from_transformers, 14),  # noqa: E501
+]  # fmt: skip
+
+TORCHVISION = [
+    "alexnet", "convnext_tiny", "convnext_base", "densenet121", "efficientnet_b0", "efficientnet_b3", "efficientnet_v2_s", "googlenet", "inception_v3", "maxvit_t",  # noqa: E501
+    "mnasnet1_0", "mobilenet_v2", "mobilenet_v3_large", "regnet_x_1_6gf", "regnet_y_8gf", "resnet18", "resnet50", "resnext50_32x4d", "shufflenet_v2_x1_0", "squeezenet1_1",  # noqa: E501
+    "swin_t", "swin_v2_t", "vgg16", "vit_b_16", "vit_l_16", "wide_resnet50_2", "r3d_18", "mvit_v1_b",
+]  # fmt: skip
+TRANSFORMERS: list[tuple[str, str, dict[str, Any]]] = [
+    ("BertModel", "BertConfig", {}), ("GPT2LMHeadModel", "GPT2Config", {}), ("RobertaModel", "RobertaConfig", {}), ("DistilBertModel", "DistilBertConfig", {}),  # noqa: E501
+    ("LlamaForCausalLM", "LlamaConfig", dict(hidden_size=2048, intermediate_size=5632, num_attention_heads=32, num_key_value_heads=4, num_hidden_layers=2, vocab_size=32000)),  # noqa: E501
+    ("LlamaForCausalLM", "LlamaConfig", dict(hidden_size=4096, intermediate_size=14336, num_attention_heads=32, num_key_value_heads=8, num_hidden_layers=1, vocab_size=128256)),  # noqa: E501
+    ("Qwen2ForCausalLM", "Qwen2Config", dict(hidden_size=896, intermediate_size=4864, num_attention_heads=14, num_key_value_heads=2, num_hidden_layers=2, vocab_size=151936)),  # noqa: E501
+    ("OPTForCausalLM", "OPTConfig", dict(num_hidden_layers=2)), ("GPTNeoXForCausalLM", "GPTNeoXConfig", dict(hidden_size=1024, intermediate_size=4096, num_attention_heads=16, num_hidden_layers=2)),  # noqa: E501
+    ("AlbertModel", "AlbertConfig", {}), ("ElectraModel", "ElectraConfig", {}), ("T5EncoderModel", "T5Config", dict(num_layers=2)), ("MixtralForCausalLM", "MixtralConfig", dict(hidden_size=1024, intermediate_size=2048, num_attention_heads=16, num_key_value_heads=4, num_hidden_layers=1, num_local_experts=8)),  # noqa: E501
+    ("MambaForCausalLM", "MambaConfig", dict(num_hidden_layers=1)), ("MistralForCausalLM", "MistralConfig", dict(hidden_size=1024, intermediate_size=3584, num_attention_heads=16, num_key_value_heads=4, num_hidden_layers=2)),  # noqa: E501
+]  # fmt: skip
+
+
+def published() -> tuple[str, Case]:
+    way = draw.random()
+    if way < 0.35:
+        from torchvision import models
+
+        name = draw.choice(TORCHVISION)
+        side = (
+            near(224, 224, 224, 192, 256, 288)
+            if not name.startswith(("swin", "vit", "maxvit", "mvit", "inception", "r3d"))
+            else 299
+            if name == "inception_v3"
+            else 224
+        )
+        settings: dict[str, Any] = {
+            "weights": None,
+            **({"init_weights": False, "aux_logits": False} if name in ("googlenet", "inception_v3") else {}),
+        }
+        if name in ("r3d_18", "mvit_v1_b"):
+            return name, (
+                getattr(models.video, name)(weights=None),
+                (torch.empty(some(1, 2, 4), 3, 16, 112 if name == "r3d_18" else 224, 112 if name == "r3d_18" else 224),),
+            )
+        return name, (getattr(models, name)(**settings), (torch.empty(batch(), 3, side, side),))
+    if way < (0.75 if device == "cuda" else 0.7):
+        import timm
+
+        name = draw.choice(
+            timm.list_models(
+                exclude_filters=["*giant*", "*huge*", "*gigantic*", "*enormous*", "*_xxl*", "*large*", "*7b*", "*so400m*", "*1b*"]
+            )
+        )
+        model = timm.create_model(name, pretrained=False)
+        return name, (model, (torch.empty(batch(), *model.default_cfg.get("input_size", (3, 224, 224))),))
+    import transformers
+
+    kind, config, given = draw.choice(TRANSFORMERS)
+    model = getattr(transformers, kind)(getattr(transformers, config)(**given, **({"use_cache": False} if "LM" in kind else {})))
+    places = min(length(), 512) if kind in ("BertModel", "RobertaModel", "ElectraModel", "AlbertModel", "DistilBertModel") else length()
+    return kind, (model, (torch.empty(max(1, min(batch(), 2**14 // places)), places, dtype=torch.int64),))
+
+
+def targets(case: Case) -> Case:
+    model, inputs = case
+    if isinstance(model, Net) and isinstance(model.net, Loss):
+        return model, (inputs[0], torch.empty(*inputs[0].shape[:-1], dtype=torch.int64))
+    return case
