@@ -89,6 +89,10 @@ constexpr std::array kFields{
         "self_attn,lm_head",
         {.changes_capture = false, .is_edit = true}),
     row("device", "--device", &Request::device, "DEVICE", "Device to load the model on: cpu, cuda, ..."),
+    row("gpu", "--gpu", &Request::gpu, "DEVICE",
+        "CUDA device that --device cuda stands for: a name from `opscope devices`, or compute capability and "
+        "processors, 8.0x108. Default: that of --hardware, else the one at hand, else an H100 or H200",
+        {.example = "a100, or 8.0x108"}),
     row("trust", "--trust", &Request::trust, "",
         "Allow pickles (.pt, .pth), TorchScript and other code that comes with a model. All can do harm",
         {.changes_capture = false}),
