@@ -99,7 +99,9 @@ def run_abstract(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], call
         except Exception as problem:
             raise run._explained(problem, session) from problem
 
-    def plain(tensor: torch.Tensor, _: str) -> torch.Tensor:
+    def plain(tensor: torch.Tensor, path: str) -> torch.Tensor:
+        if is_wrapper(tensor):
+            return unflattened(tensor, path, plain)
         if id(tensor) in known:
             return torch.tensor(known[id(tensor)], dtype=tensor.dtype)
         if id(tensor) not in unknown:
