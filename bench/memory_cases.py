@@ -106,6 +106,8 @@ MODELS: dict[str, Case] = {
     "mistral-sliding": transformers_case("MistralForCausalLM", "MistralConfig", llama_settings(sliding_window=256), token_inputs(4, 600, IDS, MASK)),
     "qwen2": transformers_case("Qwen2ForCausalLM", "Qwen2Config", llama_settings(hidden_size=896, num_attention_heads=14, num_key_value_heads=2, intermediate_size=4864, vocab_size=60000), token_inputs(4, 400, IDS, MASK)),
     "gemma2": transformers_case("Gemma2ForCausalLM", "Gemma2Config", llama_settings(head_dim=128, num_attention_heads=8, num_key_value_heads=4, sliding_window=256), token_inputs(2, 512, IDS)),
+    "starcoder2": transformers_case("Starcoder2ForCausalLM", "Starcoder2Config", llama_settings(sliding_window=320), token_inputs(4, 500, IDS, MASK)),
+    "phi3": transformers_case("Phi3ForCausalLM", "Phi3Config", llama_settings(num_key_value_heads=12, sliding_window=200, pad_token_id=0), token_inputs(3, 400, IDS, MASK)),
     "opt": transformers_case("OPTForCausalLM", "OPTConfig", NO_CACHE | dict(hidden_size=768, ffn_dim=3072, num_hidden_layers=8, num_attention_heads=12), token_inputs(6, 384, IDS)),
     "gpt-neox": transformers_case("GPTNeoXForCausalLM", "GPTNeoXConfig", NO_CACHE | dict(hidden_size=1024, intermediate_size=4096, num_hidden_layers=6, num_attention_heads=16, vocab_size=50432), token_inputs(4, 512, IDS)),
     "falcon": transformers_case("FalconForCausalLM", "FalconConfig", NO_CACHE | dict(hidden_size=1024, num_hidden_layers=6, num_attention_heads=16, vocab_size=65024), token_inputs(4, 384, IDS)),
@@ -140,8 +142,12 @@ HELD_OUT: dict[str, Case] = {
     "dinov2-odd": transformers_case("Dinov2Model", "Dinov2Config", dict(hidden_size=480, num_attention_heads=10, num_hidden_layers=6), image_inputs(9, 210)),
 }
 
+QUANTISED_CACHES = {"hqq4": ("hqq", 4), "hqq8": ("hqq", 8), "quanto4": ("quanto", 4)}  # transformers' backend, and bits
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "amp": torch.float32}
-_CAUSAL = ("gpt2", "llama-small", "llama-odd", "mistral-sliding", "qwen2", "gemma2", "opt", "gpt-neox")
+_CAUSAL = ("gpt2", "llama-small", "llama-odd", "qwen2", "opt", "gpt-neox")
+_SLIDING = ("mistral-sliding", "gemma2", "starcoder2", "phi3")  # their dynamic cache keeps a window
+_QUANTISED = ("llama-small", "qwen2", "opt", "gpt-neox")
+_DECODE_ALONE = ("starcoder2", "phi3")
 _CHECKPOINTED = ("bert-large", "bert-base", "llama-1b", "llama-odd", "gpt2", "gpt2-xl", "qwen2", "bart")
 _ADAPTED = ("bert-base", "llama-1b", "llama-odd", "qwen2", "mistral-sliding", "bart")
 _OPTIMIZED = ("bert-base", "resnet50", "llama-small", "vit_b_16", "t5-small")
@@ -149,15 +155,28 @@ _OPTIMIZED = ("bert-base", "resnet50", "llama-small", "vit_b_16", "t5-small")
 
 def runs_of(name: str) -> Iterator[str]:
     """`training-amp-adamw-checkpoint`: what runs, its numbers, the optimizer, and what else."""
-    yield from ("forward-fp32", "forward-bf16", "training-fp32-adamw", "training-bf16-sgd", "training-amp-adamw")
+    if name not in _DECODE_ALONE:
+        yield from ("forward-fp32", "forward-bf16", "training-fp32-adamw", "training-bf16-sgd", "training-amp-adamw")
     if name in _OPTIMIZED:
         yield from ("training-fp32-adamwfused", "training-fp32-adamwloop", "training-bf16-adafactor", "training-fp32-sgdm")
+        yield from ("training-fp32-adamw8bit", "training-bf16-adamw8bit")
     if name in _CHECKPOINTED:
         yield from ("training-bf16-adamw-checkpoint", "training-amp-adamw-checkpoint")
     if name in _ADAPTED:
         yield "training-bf16-adamw-lora"
     if name in _CAUSAL:
         yield from ("decode-bf16-dynamic", "decode-bf16-static")
+    if name in _SLIDING:
+        yield from ("decode-bf16-sliding", "decode-bf16-static")
+    if name in _QUANTISED:
+        yield from ("decode-bf16-hqq4", "decode-bf16-hqq8", "decode-bf16-quanto4")
+
+
+def _adamw_8bit(parameters: Any) -> torch.optim.Optimizer:
+    import bitsandbytes
+
+    made: torch.optim.Optimizer = bitsandbytes.optim.AdamW8bit(parameters)
+    return made
 
 
 OPTIMIZERS: dict[str, Callable[[Any], torch.optim.Optimizer]] = {
@@ -166,9 +185,11 @@ OPTIMIZERS: dict[str, Callable[[Any], torch.optim.Optimizer]] = {
     "adamw": lambda parameters: torch.optim.AdamW(parameters),
     "adamwfused": lambda parameters: torch.optim.AdamW(parameters, fused=True),
     "adamwloop": lambda parameters: torch.optim.AdamW(parameters, foreach=False),
+    "adamw8bit": _adamw_8bit,
     "adafactor": lambda parameters: torch.optim.Adafactor(parameters),
 }
 PAST_TOKENS = 640  # of a decode step, in a cache of four sequences at most
+LONG_PAST = 1920  # behind a quantised cache, so that it is a part of the peak that counts
 MOST_SEQUENCES = 4
 
 

@@ -1,11 +1,13 @@
 """Peak memory on a GPU, measured there and predicted on a machine without one.
 
-    python bench/memory_cuda.py measure --to bench/h200_memory.jsonl [--held-out] [--models resnet18,bert-base]
+    python bench/memory_cuda.py measure --to bench/h200_memory.jsonl [--held-out] [--models resnet18,bert-base] [--kind decode,8bit]
+    python bench/memory_cuda.py merge --from some_rows.jsonl --to bench/h200_memory.jsonl
     python bench/memory_cuda.py limits --to bench/h200_limits.jsonl
     python bench/memory_cuda.py predict --to build/predicted.jsonl       # without a GPU; with the package installed
     python bench/memory_cuda.py write docs/memory_measured.md --from build/predicted.jsonl
 
-`measure` needs torch, torchvision and transformers, and no opscope. A row has what PyTorch's allocator held at the peak of a
+`measure` needs torch, torchvision and transformers, and no opscope; rows of quantised caches and of 8-bit Adam need hqq,
+optimum-quanto and bitsandbytes, which may lie in a folder beside (`pip install --no-deps --target`). A row has what PyTorch's allocator held at the peak of a
 run that is not the first, weights and optimizer state with it, and how much of it were cuBLAS's pools. `limits` looks for
 the least memory under which ten models run, with set_per_process_memory_fraction.
 """
@@ -26,7 +28,7 @@ from typing import Any
 import torch
 
 sys.path.insert(0, str(Path(__file__).parent))
-from memory_cases import HELD_OUT, MODELS, MOST_SEQUENCES, OPTIMIZERS, PAST_TOKENS, made, runs_of, tensors  # noqa: E402
+from memory_cases import HELD_OUT, LONG_PAST, MODELS, MOST_SEQUENCES, OPTIMIZERS, PAST_TOKENS, QUANTISED_CACHES, made, runs_of, tensors  # noqa: E402
 
 Row = dict[str, Any]
 HERE = Path(__file__).parent
@@ -74,17 +76,22 @@ class Run:
         torch.cuda.reset_peak_memory_stats()
 
     def fill_cache(self) -> None:
-        from transformers import DynamicCache, StaticCache
+        self.model.config.use_cache = True
+        past, held = past_of(self.cache_kind), 0
+        cache = _cache(self.cache_kind, self.model.config, past)
+        with torch.no_grad():  # the prompt and two steps: after the first a sliding window holds its tokens alone
+            for new in (past - 2, 1, 1):
+                held += new
+                self.model(**self._tokens(new, held), past_key_values=cache, use_cache=True)
+        self.inputs = {**self._tokens(1, past + 1), "past_key_values": cache, "use_cache": True}
 
-        config = self.model.config
-        config.use_cache = True
-        static = self.cache_kind == "static"
-        cache = StaticCache(config=config, max_cache_len=PAST_TOKENS + 1) if static else DynamicCache(config=config)
-        with torch.no_grad():  # the prompt, and the first step, after which a sliding window holds its tokens alone
-            for new in (PAST_TOKENS - 1, 1):
-                tokens = self._tokens(new, PAST_TOKENS - 1 + (new == 1))
-                self.model(**tokens, past_key_values=cache, use_cache=True)
-        self.inputs = {**self._tokens(1, PAST_TOKENS + 1), "past_key_values": cache, "use_cache": True}
+    def cache_bytes(self) -> int:
+        """What goes with the cache."""
+        self.outputs = None
+        before = torch.cuda.memory_stats()["requested_bytes.all.current"]
+        self.inputs.clear()
+        gc.collect()
+        return int(before - torch.cuda.memory_stats()["requested_bytes.all.current"])
 
     def _tokens(self, new: int, all: int) -> dict[str, Any]:
         ids = torch.randint(0, 1000, (self.sequences, new), device=self.device)
@@ -98,6 +105,30 @@ class Run:
         self.optimizer.zero_grad()
         self.model(**self.inputs).backward()
         self.optimizer.step()
+
+
+def past_of(cache_kind: str) -> int:
+    return LONG_PAST if cache_kind in QUANTISED_CACHES else PAST_TOKENS
+
+
+def _cache(kind: str, config: Any, past: int) -> Any:
+    from transformers import DynamicCache, QuantizedCache, StaticCache
+
+    if kind in QUANTISED_CACHES:
+        backend, bits = QUANTISED_CACHES[kind]
+        if backend == "quanto":
+            _import_quanto()
+        return QuantizedCache(backend, config, nbits=bits, axis_key=0, axis_value=0)
+    return StaticCache(config=config, max_cache_len=past + 1) if kind == "static" else DynamicCache(config=config)
+
+
+def _import_quanto() -> None:
+    """With its operators in Python: it would compile those for CUDA, where there may be no compiler."""
+    there, torch.cuda.is_available = torch.cuda.is_available, lambda: False
+    try:
+        import optimum.quanto  # noqa: F401
+    finally:
+        torch.cuda.is_available = there
 
 
 def measured(name: str, run: str) -> Row:
@@ -119,6 +150,8 @@ def measured(name: str, run: str) -> Row:
         "requested": torch.cuda.memory_stats()["requested_bytes.all.peak"],
         "reserved": torch.cuda.max_memory_reserved(),
     }
+    if one.kind == "decode":
+        row["cache"] = one.cache_bytes()
     before = torch.cuda.memory_allocated()
     torch._C._cuda_clearCublasWorkspaces()
     return row | {"pool": before - torch.cuda.memory_allocated()}
@@ -127,7 +160,7 @@ def measured(name: str, run: str) -> Row:
 def measure(names: list[str], kind: str) -> Iterator[Row]:
     for name in names:
         for run in runs_of(name):
-            if not run.startswith(kind):
+            if not any(word in run for word in kind.split(",")):
                 continue
             torch.manual_seed(0)
             try:
@@ -165,7 +198,7 @@ def limits() -> Iterator[Row]:
 
 # --- without one
 
-_OPTIMIZERS = {"sgd": "sgd", "sgdm": "sgd-momentum", "adamw": "adamw", "adamwfused": "adamw:fused", "adamwloop": "adamw:loop", "adafactor": "adafactor"}
+_OPTIMIZERS = {"sgd": "sgd", "sgdm": "sgd-momentum", "adamw": "adamw", "adamwfused": "adamw:fused", "adamwloop": "adamw:loop", "adamw8bit": "adamw:8bit", "adafactor": "adafactor"}
 
 
 def captured_as(made: Callable[[str, str], tuple[Any, Any]], name: str, run: str) -> tuple[Any, Any, dict[str, Any]]:
@@ -182,7 +215,12 @@ def captured_as(made: Callable[[str, str], tuple[Any, Any]], name: str, run: str
         options |= {"training": True, "optimizer": _OPTIMIZERS[words[0]]}
     if kind == "decode":
         batch = min(given["input_ids"].shape[0], MOST_SEQUENCES)
-        options |= {"phase": "decode", "past_len": PAST_TOKENS, "batch": batch, "kv_cache": words[0]}
+        options |= {"phase": "decode", "past_len": past_of(words[0]), "batch": batch}
+        if words[0] in QUANTISED_CACHES:
+            backend, bits = QUANTISED_CACHES[words[0]]
+            options["kv_dtype"] = f"int{bits}:{backend}"
+        elif words[0] == "static":
+            options["kv_cache"] = "static"
         given, model.config.use_cache = None, True
     return model, given, options
 
@@ -196,13 +234,14 @@ def predicted(name: str, run: str) -> Row:
     return {"model": name, "run": run} | {key: memory[key] for key in kept}
 
 
-def predict(names: list[str]) -> Iterator[Row]:
+def predict(names: list[str], kind: str = "") -> Iterator[Row]:
     from opscope.engine import torchvision_ops
 
     torchvision_ops.prepare()
     for name in names:
         for run in runs_of(name):
-            yield predicted(name, run)
+            if any(word in run for word in kind.split(",")):
+                yield predicted(name, run)
 
 
 # --- the page
@@ -210,6 +249,13 @@ def predict(names: list[str]) -> Iterator[Row]:
 
 def _rows(path: Path) -> list[Row]:
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def merge(new: Path, to: Path) -> None:
+    """New rows take the place of old ones; runs that are no longer made go, in the order of the cases."""
+    rows = {(row["model"], row["run"]): row for path in (to, new) for row in _rows(path) if "error" not in row}
+    order = [(name, run) for name in MODELS | HELD_OUT for run in runs_of(name)]
+    to.write_text("".join(json.dumps(rows[key]) + "\n" for key in order if key in rows))
 
 
 def error_of(least: float, most: float, real: float) -> float:
@@ -280,20 +326,22 @@ def _limits(told: list[Row]) -> Iterator[str]:
 
 def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["measure", "limits", "predict", "write"])
+    parser.add_argument("what", choices=["measure", "merge", "limits", "predict", "write"])
     parser.add_argument("page", nargs="?", type=Path)
     parser.add_argument("--to", type=Path)
     parser.add_argument("--from", dest="told", type=Path)
     parser.add_argument("--models", default="")
-    parser.add_argument("--kind", default="", help="forward, training or decode alone")
+    parser.add_argument("--kind", default="", help="runs with one of these words alone: decode,8bit")
     parser.add_argument("--held-out", action="store_true")
     asked = parser.parse_args(arguments)
     warnings.simplefilter("ignore")
     if asked.what == "write":
         return write(asked.page, _rows(asked.told))
+    if asked.what == "merge":
+        return merge(asked.told, asked.to)
     every = {"measure": [*(HELD_OUT if asked.held_out else MODELS)], "predict": [*MODELS, *HELD_OUT], "limits": []}[asked.what]
     names = [name for name in asked.models.split(",") if name] or every
-    work: dict[str, Callable[[], Iterator[Row]]] = {"measure": lambda: measure(names, asked.kind), "limits": limits, "predict": lambda: predict(names)}
+    work: dict[str, Callable[[], Iterator[Row]]] = {"measure": lambda: measure(names, asked.kind), "limits": limits, "predict": lambda: predict(names, asked.kind)}
     with asked.to.open("w") as file:
         for row in work[asked.what]():
             file.write(json.dumps(row) + "\n")

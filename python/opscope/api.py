@@ -22,7 +22,7 @@ from opscope.inputs import Inputs, as_device, as_dtype, as_inputs, cast_inputs
 from opscope.inputs.config import positions_of
 from opscope.inputs.plan import InputPlan, plan_inputs
 from opscope.options import Options, takes_options
-from opscope.questions.costs import cost_settings
+from opscope.questions.costs import cost_settings, on_hardware
 from opscope.results.profile import Profile, Row, counted
 from opscope.sources import Source, find_source, known_models, matches
 from opscope.sources.hf_known import config_file
@@ -161,7 +161,7 @@ def profile(
     rmsprop, none). `hardware` adds how long it takes on a device, and what the device could do at best: see `Graph.profile`,
     which `mode`, `host` and `routing` are for too. The model is left as it was.
     """
-    graph = capture(model, inputs, **options)
+    graph = capture(model, inputs, **on_hardware(options, hardware, model))
     return graph.profile(convention=convention, ridge=ridge, hardware=hardware, float32=float32, routing=routing, mode=mode, host=host)
 
 
@@ -185,16 +185,8 @@ def predict(
     'compiled'; `host` is the speed of the host that calls the ops, '1.5x' that of the calibrated one. Other options are
     those of `profile`: `training=True`, `batch=32`, `dtype="bfloat16"`.
     """
-    name = os.fspath(hardware)
-    if not options.get("device") and not _is_graph_file(model) and native.is_gpu(name):
-        options["device"] = "cuda"
-    return profile(model, inputs, hardware=name, mode=mode, host=host, float32=float32, routing=routing, **options)
-
-
-def _is_graph_file(model: Any) -> bool:
-    """A graph in a file, which is not captured anew."""
-    path = os.fspath(model) if isinstance(model, (str, os.PathLike)) else ""
-    return bool(path) and hasattr(native, "file_kind") and native.file_kind(path) in ("capture", "pt2", "onnx")
+    options = on_hardware(options, hardware, model, as_gpu=True)
+    return profile(model, inputs, hardware=hardware, mode=mode, host=host, float32=float32, routing=routing, **options)
 
 
 def devices() -> list[Row]:
@@ -364,6 +356,7 @@ class Call:
             "limits": dict(self.options.limits),
             "assume": dict(self.options.assume),
             "max_ops": self.options.max_ops,
+            "gpu": self.options.gpu,
         }
 
     def capture(self, tracer: str) -> Any:

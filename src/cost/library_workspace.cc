@@ -10,8 +10,8 @@
 namespace opscope {
 namespace {
 
-// cuBLAS's pool on Hopper and later, for each handle: PyTorch has one for each thread that multiplies.
-// cuBLASLt, which adds a bias in the product, takes another.
+// cuBLAS's pool on Hopper, for each handle: PyTorch has one for each thread that multiplies. cuBLASLt, which
+// adds a bias in the product, takes another.
 constexpr std::uint64_t kPool = std::uint64_t{32} << 20, kBiasPool = std::uint64_t{1} << 20;
 
 struct Interval {
@@ -48,9 +48,10 @@ Count pools(const Graph& graph) {
     multiplied[thread] = true;
     biased[thread] |= adds_bias(graph, op);
   }
+  const Count pool{graph.cuda ? graph.cuda->cublas_pool_bytes : kPool};
   Count sum{};
   for (const std::size_t thread : {0U, 1U})
-    sum += Count{(multiplied[thread] ? kPool : 0) + (biased[thread] ? kBiasPool : 0)};
+    sum += (multiplied[thread] ? pool : Count{}) + Count{biased[thread] ? kBiasPool : 0};
   return sum;
 }
 

@@ -17,6 +17,7 @@
 #include "base/count.h"
 #include "base/error.h"
 #include "graph/dtype.h"
+#include "graph/cuda_device.h"
 #include "graph/kv_cache.h"
 #include "graph/measurement.h"
 #include "graph/string_pool.h"
@@ -299,6 +300,7 @@ class Graph {
   std::vector<Part> parts;
   std::vector<Break> breaks;
   CaptureInfo capture;
+  std::optional<CapturedCuda> cuda;  // where one was named
   KvCache kv_cache;         // of a decode step; empty where the capture does not tell
   Measurement measurement;  // what its ops took; empty where it was not measured
 

@@ -30,6 +30,7 @@ class Verifier {
     breaks();
     lifetimes();
     phases();
+    cuda_device();
     kv_cache();
     measurement();
   }
@@ -160,6 +161,12 @@ class Verifier {
         fail("the phase {} begins at op {}", phase.name, phase.begin);
       begin = phase.begin;
     }
+  }
+
+  void cuda_device() const {
+    if (!graph_.cuda) return;
+    const CudaDevice& device = graph_.cuda->device;
+    if (cuda_device_from(to_text(device)) != device) fail("there is no CUDA device {}", to_text(device));
   }
 
   void kv_cache() const {

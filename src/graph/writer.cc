@@ -32,6 +32,7 @@ class Writer {
     section("ops", graph_.ops);
     section("declared", graph_.declared);
     section("diagnostics", graph_.diagnostics);
+    cuda_device();
     kv_cache();
     if (!graph_.measurement.empty()) {
       json_.key("measurement");
@@ -154,6 +155,14 @@ class Writer {
     json_.end_array();
   }
 
+  void cuda_device() {
+    if (!graph_.cuda) return;
+    const auto& [device, pool] = *graph_.cuda;
+    json_.inline_object("cuda_device", [&] {
+      json_.fields("major", device.major, "minor", device.minor, "processors", device.processors,
+                   "cublas_pool_bytes", pool);
+    });
+  }
   void kv_cache() {
     const KvCache& of = graph_.kv_cache;
     if (of.empty()) return;

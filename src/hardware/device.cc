@@ -10,10 +10,11 @@
 namespace opscope {
 namespace {
 
-constexpr std::array<std::string_view, 18> kKnown{
+constexpr std::array<std::string_view, 20> kKnown{
     "id",           "name",      "kind",      "vendor",      "architecture",     "note",
     "reported_as",  "cores",     "aliases",   "memory.size", "memory.bandwidth", "peaks.matrix",
-    "peaks.vector", "caches.L1", "caches.L2", "caches.L3",   "launch.overhead",  "power.limit"};
+    "peaks.vector", "caches.L1", "caches.L2", "caches.L3",   "launch.overhead",  "power.limit",
+    "compute_capability", "processors"};
 
 class DeviceReader {
  public:
@@ -69,6 +70,9 @@ class DeviceReader {
   Figure* figure_of(const TomlItem& item, const std::vector<std::string_view>& parts) {
     if (parts[0] == "peaks" && parts.size() == 4) return peak(item, parts[1], parts[2]);
     if (parts[0] == "caches" && parts.size() == 4) return cache(parts[1], parts[2]);
+    if (parts.size() == 2 && parts[0] == "compute_capability")
+      return made(Unit::kPlain, device_.compute_capability);
+    if (parts.size() == 2 && parts[0] == "processors") return made(Unit::kPlain, device_.processors);
     if (parts.size() != 3) return nullptr;
     const std::string_view path = std::string_view(item.path).substr(0, item.path.rfind('.'));
     if (path == "memory.bandwidth") return unit_ = Unit::kBandwidth, &device_.memory_bandwidth;
@@ -102,12 +106,22 @@ class DeviceReader {
   void part(const TomlItem& item, std::string_view key, Figure& figure) {
     if (key == "value") {
       figure.text = item.values[0];
-      figure.value = parse_figure(unit_, figure.text, where(item));
+      figure.value = unit_ == Unit::kPlain ? count(item) : parse_figure(unit_, figure.text, where(item));
     } else if (key == "source") {
       figure.source = item.values[0];
     } else {
       fail(item, "no such key: '" + item.path + "'", "a figure has value and source");
     }
+  }
+
+  double count(const TomlItem& item) const {
+    const std::string& text = item.values[0];
+    const bool is_processors = item.path.starts_with("processors");
+    const auto device = cuda_device_from(is_processors ? "9.0x" + text : text + "x1");
+    if (!device)
+      fail(item, "'" + text + "' is no " + (is_processors ? "number of processors" : "compute capability"),
+           is_processors ? "for example 108" : "for example 8.0");
+    return *number_from<double>(text);
   }
 
   [[noreturn]] void unknown(const TomlItem& item) const {
@@ -136,6 +150,11 @@ class DeviceReader {
     const auto valued = [&](const std::optional<Figure>& figure, const std::string& what) {
       need(!figure || figure->value > 0, what + " has a source but no value", "value = \"...\"");
     };
+    valued(device_.compute_capability, "compute_capability");
+    valued(device_.processors, "processors");
+    need(device_.compute_capability.has_value() == device_.processors.has_value(),
+         "a CUDA device has both a compute capability and a number of processors",
+         "compute_capability = { value = \"8.0\" }, processors = { value = \"108\" }");
     valued(device_.memory_size, "memory.size");
     valued(device_.launch_overhead, "launch.overhead");
     valued(device_.power_limit, "power.limit");
@@ -298,6 +317,11 @@ const Peak* Device::peak(Units units, std::string_view dtype) const {
   for (const Peak& row : peaks)
     if (row.units == units && row.dtype == dtype) return &row;
   return nullptr;
+}
+
+std::optional<CudaDevice> Device::cuda() const {
+  if (!compute_capability || !processors) return std::nullopt;
+  return cuda_device_from(compute_capability->text + "x" + processors->text);
 }
 
 Device read_device(std::string_view text, const std::string& name) { return DeviceReader(text, name).read(); }

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "graph/cuda_device.h"
 #include "graph/measurement.h"
 
 namespace opscope {
@@ -51,6 +52,7 @@ struct Device {
   std::vector<std::string> reported_as;  // what PyTorch or the system call it: "NVIDIA H200"
   std::string file;                      // of the user; empty for one that opscope knows
   std::uint32_t cores = 0;               // of a CPU; 0: not said
+  std::optional<Figure> compute_capability, processors;  // of a CUDA device: "8.0", "108"
   Figure memory_bandwidth;
   std::optional<Figure> memory_size;
   std::vector<Peak> peaks;
@@ -61,6 +63,8 @@ struct Device {
 
   // nullptr where the device has no such units for it, or nobody says how fast they are.
   const Peak* peak(Units units, std::string_view dtype) const;
+  // nullopt where its file does not say both.
+  std::optional<CudaDevice> cuda() const;
 };
 
 // A device's TOML file, checked: every key is known, every quantity has a unit of its kind.

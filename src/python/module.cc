@@ -47,12 +47,13 @@ std::unique_ptr<Session> make_session(const std::string& device, bool eager,
                                       const std::vector<std::string>& declared_ops,
                                       const std::map<std::string, std::int64_t>& limits,
                                       const std::vector<std::uint32_t>& flipped, const Answers& assume,
-                                      const Answers& tried, std::optional<std::uint64_t> max_ops) {
+                                      const Answers& tried, std::optional<std::uint64_t> max_ops,
+                                      const std::string& cuda) {
   engine::Decisions decisions;
   decisions.flipped.insert(flipped.begin(), flipped.end());
   decisions.given = assume;
   decisions.tried = tried;
-  return std::make_unique<Session>(device, eager, declared_ops, limits, decisions, max_ops);
+  return std::make_unique<Session>(device, eager, declared_ops, limits, decisions, max_ops, cuda);
 }
 
 // (where, answer, whether the user gave it, the op that follows) of each condition on data.
@@ -69,7 +70,8 @@ void bind_session(py::module_& m) {
            py::arg("declared_ops") = std::vector<std::string>(),
            py::arg("limits") = std::map<std::string, std::int64_t>(), py::kw_only(),
            py::arg("flipped") = std::vector<std::uint32_t>(), py::arg("assume") = Answers(),
-           py::arg("tried") = Answers(), py::arg("max_ops") = py::none())
+           py::arg("tried") = Answers(), py::arg("max_ops") = py::none(),
+           py::arg("cuda") = std::string())
       .def("add_model", &Session::add_model)
       .def("add_input", &Session::add_input)
       .def("add_output", &Session::add_output)
@@ -141,7 +143,12 @@ void bind_session(py::module_& m) {
     return engine::make_abstract(tensor.sizes(), tensor.strides(), tensor.scalar_type(), c10::Device(device));
   });
   m.def("set_autograd_looks", [](bool looks) { return std::exchange(engine::autograd_looks, looks); });
-  m.attr("PRETENDED_CAPABILITY") = py::make_tuple(engine::CudaDevice{}.major, 0);
+  // Of the capture's CUDA device, for PyTorch's own Python code where it is not there.
+  m.def("cuda_capability", [] {
+    const auto* recording = engine::Recording::current();
+    const engine::CudaDevice device = recording ? recording->cuda : engine::CudaDevice{};
+    return py::make_tuple(device.major, device.minor);
+  });
   m.def("capturing", [] {
     const auto* recording = engine::Recording::current();
     return recording && !recording->muted;

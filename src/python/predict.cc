@@ -61,6 +61,11 @@ void bind_predict(py::module_& m) {
     return std::ranges::all_of(load_targets(names, "hardware"),
                                [](const CalibratedDevice& each) { return each.device->kind == "gpu"; });
   });
+  // Of the first, as the option "gpu" has it; "" where it is no CUDA device that is known.
+  m.def("cuda_of", [](const std::string& names) {
+    const auto cuda = load_targets(names, "hardware").front().device->cuda();
+    return cuda ? to_text(*cuda) : std::string();
+  });
   m.def("graph_of_calls", [](const std::vector<std::string>& texts) { return graph_of_calls(texts); });
   m.def("subgraph_bytes", subgraph_bytes);
   // A calibration of what `text` says of the device, and of (call, seconds, their deviation, the host's

@@ -248,13 +248,14 @@ void check_limit(const std::string& name, std::int64_t size) {
 
 Session::Session(const std::string& device, bool eager, const std::vector<std::string>& declared_ops,
                  const std::map<std::string, std::int64_t>& limits, const engine::Decisions& decisions,
-                 std::optional<std::uint64_t> max_ops)
+                 std::optional<std::uint64_t> max_ops, const std::string& cuda)
     : recording_(std::make_shared<engine::Recording>(c10::Device(device), eager)), state_(eager) {
   for (const auto& [name, size] : limits) check_limit(name, size);
   recording_->ops.declared.insert(declared_ops.begin(), declared_ops.end());
   recording_->bounds.limits.insert(limits.begin(), limits.end());
   recording_->decisions = decisions;
   recording_->max_ops = max_ops.value_or(engine::kMostOps);
+  if (const auto named = cuda_device_from(cuda)) recording_->set_cuda(*named);
 }
 
 Session* Session::of_thread() { return active; }

@@ -23,7 +23,7 @@ class Session {
   // Throws Error for a limit whose name or number is none.
   Session(const std::string& device, bool eager, const std::vector<std::string>& declared_ops,
           const std::map<std::string, std::int64_t>& limits, const engine::Decisions& decisions,
-          std::optional<std::uint64_t> max_ops);
+          std::optional<std::uint64_t> max_ops, const std::string& cuda);
   ~Session();
 
   void add_model(py::object model);

@@ -59,6 +59,12 @@ TEST(LibraryWorkspace, CublasHasAPoolAndAnotherForABias) {
   EXPECT_TRUE(biased.is_exact());
 }
 
+TEST(LibraryWorkspace, ANamedDeviceHasItsOwnPool) {
+  auto graph = linear(true);
+  graph.cuda = {{8, 0, 108}, 8 * kMiB};
+  EXPECT_EQ(memory_timeline(graph).library.pools, Count{9 * kMiB});
+}
+
 TEST(LibraryWorkspace, EachThreadThatMultipliesHasAPool) {
   auto graph = linear(false);
   const Op again = graph.ops[0];

@@ -138,6 +138,90 @@ def test_libraries_and_the_allocator_are_lines_of_their_own() -> None:
     assert on_cpu["needed_bytes"] == on_cpu["peak_memory_bytes"]
 
 
+# Where the rules of PyTorch's sdp_utils differ by compute capability.
+BY_DEVICE = [
+    ("a100", torch.bfloat16, {"heads": 4, "width": 64}, "flash"),  # cuDNN's is preferred on 9 and 10 alone
+    ("b200", torch.bfloat16, {"heads": 4, "width": 64}, "cudnn"),
+    ("rtx-5090", torch.bfloat16, {"heads": 4, "width": 64}, "flash"),
+    ("t4", torch.float16, {"heads": 4, "width": 64}, "efficient"),  # flash begins with 8.0
+    ("t4", torch.bfloat16, {"heads": 4, "width": 64}, "math"),  # and so does bfloat16
+    ("v100", torch.float32, {"heads": 4, "width": 33}, "efficient"),  # rows of any width, without tensor cores
+    ("a100", torch.bfloat16, {"heads": 2, "width": 256, "dropout": 0.5}, "flash"),
+    ("l4", torch.bfloat16, {"heads": 2, "width": 256}, "flash"),
+    ("l4", torch.bfloat16, {"heads": 2, "width": 256, "dropout": 0.5}, "efficient"),  # too little shared memory for it
+    ("l4", torch.bfloat16, {"heads": 2, "width": 200}, "efficient"),
+]
+
+
+@pytest.mark.parametrize(("gpu", "dtype", "settings", "kernel"), BY_DEVICE)
+def test_attention_is_the_kernel_of_the_device_that_is_named(gpu: str, dtype: torch.dtype, settings: dict[str, Any], kernel: str) -> None:
+    ops = ops_of(Attending(**settings).to(dtype), torch.rand(2, 24, 32, dtype=dtype), gpu=gpu)
+    found = {op for op in ops if op.startswith("_scaled_dot_product") or op == "_softmax_backward_data"}
+    expected = "_softmax_backward_data" if kernel == "math" else f"_scaled_dot_product_{kernel}_attention_backward"
+    assert found == {expected}
+
+
+def test_the_device_of_costs_is_that_of_the_capture() -> None:
+    model, x = Attending(4, 64).to(torch.bfloat16), torch.rand(2, 24, 32, dtype=torch.bfloat16)
+    asked = {"training": True, "device": "cuda"}
+
+    def pools(**options: Any) -> int:
+        return int(json.loads(opscope.profile(model, x, **asked, **options).to_json())["memory"]["library_workspace"]["pool_bytes"])
+
+    small = 8 * 2**20 + 128 * 2**10
+    assert pools() == pools(hardware="h200") == 65 * 2**20
+    assert pools(hardware="a100") == pools(gpu="a100") == pools(gpu="8.0x108") == 2 * small + 2**20
+    assert pools(hardware="a100", gpu="h200") == pools()  # what is named for the capture holds
+    assert pools(hardware="mi300x") == pools()  # of which nothing is known
+    predicted = json.loads(opscope.predict(model, x, hardware="l4").to_json())["memory"]["library_workspace"]["pool_bytes"]
+    assert predicted == small + 2**20
+
+
+def test_partial_sums_follow_the_number_of_processors() -> None:
+    """A sum of few results is divided among more blocks where there are more processors."""
+
+    class Sum(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x.sum(0)
+
+    def peak(gpu: str) -> int:
+        return int(opscope.profile(Sum(), torch.rand(1 << 16, 64), device="cuda", gpu=gpu).memory.peak_memory_bytes)
+
+    assert peak("8.0x108") > peak("8.0x16")
+
+
+def test_code_that_asks_for_the_capability_hears_the_devices() -> None:
+    class Asking(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x.bfloat16() if torch.cuda.is_bf16_supported() and torch.cuda.get_device_capability() >= (8, 0) else x.half()
+
+    def dtype(gpu: str) -> str:
+        found = json.loads(opscope.capture(Asking(), torch.rand(4), device="cuda", gpu=gpu).to_json())
+        return str(found["values"][found["outputs"][0]]["dtype"])
+
+    assert (dtype("t4"), dtype("a100")) == ("float16", "bfloat16")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"device": "cpu", "gpu": "a100"}, "a CUDA device is named for a capture that is not of one"),
+        ({"device": "cuda", "gpu": "a1000000"}, "no such device: 'a1000000'"),
+        ({"device": "cuda", "gpu": "mi300x"}, "nothing is known of AMD Instinct MI300X 192GB as a CUDA device"),
+        ({"device": "cuda", "gpu": "8.0x0"}, "no such device"),
+    ],
+)
+def test_a_device_that_cannot_be(options: dict[str, str], words: str) -> None:
+    with pytest.raises(opscope.Error, match=words):
+        opscope.profile(nn.Linear(4, 4), torch.rand(2, 4), **options)
+
+
+def test_fit_and_llm_on_a_gpu_are_captured_as_on_one() -> None:
+    found = json.loads(opscope.fit(ConvNet(), torch.rand(2, 3, 8, 8), hardware="a100", memory="64MiB").to_json())
+    on_cpu = json.loads(opscope.fit(ConvNet(), torch.rand(2, 3, 8, 8), memory="64MiB").to_json())
+    assert found["largest"] != on_cpu["largest"]
+
+
 def test_experts_count_their_tokens_on_the_device() -> None:
     class Routed(nn.Module):
         def __init__(self) -> None:

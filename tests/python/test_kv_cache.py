@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import importlib.util
 import json
 import math
 import subprocess
@@ -374,6 +375,22 @@ def test_fp8_has_its_scales_for_all_sequences() -> None:
     }
 
 
+@pytest.mark.parametrize(("dtype", "library", "package"), [("int4:hqq", "hqq", "hqq"), ("int8:hqq", "hqq", "hqq"), ("int4:quanto", "optimum.quanto", "optimum-quanto")])
+def test_the_cache_of_a_library_is_transformers_own(dtype: str, library: str, package: str) -> None:
+    """As the library packs it where it is installed: halves of groups of 64 numbers, a scale and a zero point each."""
+    name = library.split(".")[0]
+    if importlib.util.find_spec(name) is None or importlib.util.find_spec(library) is None:
+        with pytest.raises(opscope.Error, match="it needs") as raised:
+            decode(llama(), kv_dtype=dtype)
+        assert package in raised.value.hint
+        return
+    bits = int(dtype[3])
+    for layer in facts(llama(), kv_dtype=dtype)["layers"]:
+        numbers = layer["heads"] * (layer["key_width"] + layer["value_width"])
+        assert layer["dtype"] == f"int{bits}"
+        assert layer["bytes_per_token"] == numbers * bits // 8 + numbers // 64 * 2 * 4
+
+
 # --- what cannot be
 
 
@@ -388,6 +405,8 @@ def test_fp8_has_its_scales_for_all_sequences() -> None:
         (llama, {"kv_cache": "paged"}, "no kv_cache called 'paged'"),
         (llama, {"kv_dtype": "int3"}, "no kv_dtype called 'int3'"),
         (llama, {"kv_block": 0}, "a kv_block of 0"),
+        (llama, {"kv_dtype": "int4:nothing"}, "no kv_dtype called 'int4:nothing'"),
+        (llama, {"kv_dtype": "int4:hqq", "kv_block": 16}, "a KV cache of hqq is in one piece"),
         (llama, {"kv_capacity": 99}, "only a static KV cache is allocated for a length"),
         (llama, {"kv_cache": "static", "kv_block": 16}, "in one piece, not in blocks"),
         (llama, {"kv_cache": "static", "kv_dtype": "fp8"}, "a static KV cache is in the model's dtype"),

@@ -46,6 +46,7 @@ def capture(
     limits: dict[str, int] | None = None,
     assume: dict[str, bool] | None = None,
     max_ops: int | None = None,
+    gpu: str | None = None,
     through: Through | None = None,
     training: Training | None = None,
     autocast: str | None = None,
@@ -57,7 +58,7 @@ def capture(
     `through` gives what is called in the model's place: a graph that a tracer made of it.
     `training` adds backward and an optimiser's step, with an autocast of its own; `autocast` is that of a forward run.
     """
-    asked = Asked(dict(limits or {}), dict(assume or {}), max_ops, source_lines)
+    asked = Asked(dict(limits or {}), dict(assume or {}), max_ops, source_lines, gpu)
     run = Run(model, args, kwargs, name, source, device, asked, through, training, autocast)
     if tracer == "eager":
         run.need_data()
@@ -98,7 +99,9 @@ def run_abstract(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], call
         except Exception as problem:
             raise run._explained(problem, session) from problem
 
-    def plain(tensor: torch.Tensor, _: str) -> torch.Tensor:
+    def plain(tensor: torch.Tensor, path: str) -> torch.Tensor:
+        if is_wrapper(tensor):
+            return unflattened(tensor, path, plain)
         if id(tensor) in known:
             return torch.tensor(known[id(tensor)], dtype=tensor.dtype)
         if id(tensor) not in unknown:
@@ -136,6 +139,15 @@ class Asked:
     assume: dict[str, bool] = field(default_factory=dict)
     max_ops: int | None = None
     source_lines: bool = False
+    gpu: str | None = None  # "8.0x108"
+
+
+def _at_hand(device: str) -> str:
+    """The CUDA device of a capture that names none, where there is one."""
+    if not device.startswith("cuda") or not torch.cuda.is_available():
+        return ""
+    found = torch.cuda.get_device_properties(device)
+    return f"{found.major}.{found.minor}x{found.multi_processor_count}"
 
 
 _NOTHING = Asked()
@@ -265,6 +277,7 @@ class Run:
             assume=asked.assume,
             tried=self.tried,
             max_ops=asked.max_ops,
+            cuda=asked.gpu or _at_hand(self.device),
         )
         session.find_lines(TORCH_FOLDER, OWN_FOLDER, asked.source_lines)
         root = root_module(model)

@@ -317,8 +317,8 @@ def _pretending_device() -> Iterator[Undo]:
     function.apply = classmethod(_seen_by_autograd(applied.__func__))
     yield lambda: setattr(function, "apply", applied)
     yield replaced(torch.cuda.amp.common, "amp_definitely_not_available", lambda: False)
-    yield replaced(torch.cuda, "is_bf16_supported", lambda *_, **__: True)
-    yield replaced(torch.cuda, "get_device_capability", lambda *_: native.PRETENDED_CAPABILITY)
+    yield replaced(torch.cuda, "get_device_capability", lambda *_: native.cuda_capability())
+    yield replaced(torch.cuda, "is_bf16_supported", lambda *_, **__: native.cuda_capability() >= (8, 0))
 
 
 @functools.cache

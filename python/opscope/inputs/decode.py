@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from opscope.engine import abstract_run
-from opscope.engine.nested import replace, tensors_in
+from opscope.engine.nested import is_wrapper, replace, tensors_in, unflattened
 from opscope.errors import Error, error
 from opscope.inputs import float_dtype, input_device, make_tensor
 from opscope.inputs.config import most_tokens, text_config
@@ -180,7 +180,9 @@ class _Held:
         self._has_data = not any(weight.is_meta for weight in model.parameters())
 
     def __call__(self, _: torch.dtype, device: torch.device) -> Any:
-        def fresh(tensor: torch.Tensor, _: str) -> torch.Tensor:
+        def fresh(tensor: torch.Tensor, path: str) -> torch.Tensor:
+            if is_wrapper(tensor):
+                return unflattened(tensor, path, fresh)
             if not tensor.is_meta:
                 return tensor.clone()
             if not self._has_data:

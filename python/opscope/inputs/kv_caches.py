@@ -108,6 +108,8 @@ def _stored(name: str, words: str, option: str, request: Any, model: Any, own: A
     from transformers.cache_utils import DynamicLayer
 
     config = text_config(model.config, decoder=True)
+    if request.kv_dtype is not None and ":" in request.kv_dtype:
+        return _library(name, words, option, request, config)
     plain = [layer for layer in getattr(own, "layers", ()) if type(layer) is DynamicLayer]
     is_plain = request.kv_block is None and len(plain) == len(getattr(own, "layers", ())) > 0
     if request.kv_dtype == "fp8" and is_plain and (cache := _float8(config)) is not None:
@@ -123,6 +125,38 @@ def _float8(config: Any) -> Any:
         return QuantizedCache(backend="fp8", config=config)
     except (ImportError, TypeError, ValueError):
         return None
+
+
+def _library(name: str, words: str, option: str, request: Any, config: Any) -> AskedCache:
+    """transformers' cache of the library that is named, as it is by default but for the number of bits."""
+    from transformers.cache_utils import QuantizedCache
+
+    bits, library = request.kv_dtype.removeprefix("int").split(":")
+    if request.kv_block is not None:
+        raise error(f"a KV cache of {library} is in one piece, not in blocks", "kv_block", "leave it out")
+    try:
+        cache: Any = QuantizedCache(library, config, nbits=int(bits), axis_key=0, axis_value=0)
+    except (ImportError, ValueError, TypeError) as problem:
+        where = problem if isinstance(problem, ValueError) else f"it needs {library}"
+        hint = "leave it out" if isinstance(problem, ValueError) else f"pip install {_PACKAGES[library]}, or int{bits} alone"
+        raise error(f"{name} cannot use {words}: {where}", option, hint) from problem
+    for layer in cache.layers:
+        if library == "hqq":
+            layer.quantizer = _Unsearched(layer.quantizer)
+    return AskedCache(cache, option, [_OF_LIBRARY.format(library=library, bits=bits)])
+
+
+class _Unsearched:
+    """HQQ's quantizer without its search for better zero points, which looks at data: what it keeps is of the same size."""
+
+    def __init__(self, quantizer: Any) -> None:
+        self._quantizer = quantizer
+
+    def quantize(self, *args: Any, **kwargs: Any) -> Any:
+        return self._quantizer.quantize(*args, **kwargs, optimize=False)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._quantizer, name)
 
 
 def _stood_in(name: str, words: str, option: str, request: Any, own: Any) -> AskedCache:
@@ -168,6 +202,11 @@ def _check_width(name: str, request: Any, own: Any) -> None:
 _EAGER_FP8 = (
     "transformers' own fp8 cache stores keys and values in e4m3 with one scale each, and converts all of them at every step; "
     "a server's attention reads the bytes as they are stored"
+)
+_PACKAGES = {"hqq": "hqq", "quanto": "optimum-quanto"}
+_OF_LIBRARY = (
+    "transformers' own QuantizedCache keeps keys and values in {bits} bits as {library} packs them, converts all of them at every step, "
+    "and holds up to 128 new tokens as they are"
 )
 _INTEGERS = (
     "keys and values are stored in {bits} bits with a scale and a zero point for each token and head, and converted "

@@ -13,6 +13,7 @@ from opscope.inputs.config import text_config
 #: Where the tokens are among a tensor's dimensions, by the name of the layer's attribute.
 _TOKENS = {"keys": -2, "values": -2, "indexer_keys": 1, "_quantized_keys[0]": -2, "_quantized_values[0]": -2}
 _TOKENS |= {f"{kind}_scales[{index}]": -2 for kind in ("key", "value") for index in (0, 1)}
+_OF_LIBRARIES = ("HQQQuantizedLayer", "QuantoQuantizedLayer")
 _LATENT = ("kv_lora_rank", "qk_rope_head_dim", "qk_nope_head_dim", "v_head_dim")
 
 
@@ -50,6 +51,8 @@ def _layer(layer: Any, batch: int) -> dict[str, Any] | None:
     if not held:
         return None
     per_token = state = shared = 0
+    if type(layer).__name__ in _OF_LIBRARIES:
+        return _packed_layer(layer, held, batch)
     for name, tensor in held.items():
         tokens = _TOKENS.get(name)
         if tensor.dim() == 0:
@@ -71,6 +74,15 @@ def _layer(layer: Any, batch: int) -> dict[str, Any] | None:
         if getattr(layer, "is_sliding", False):
             fact |= {"kind": "sliding", "window": int(getattr(layer, "sliding_window", None) or layer.get_max_length())}
     return fact
+
+
+def _packed_layer(layer: Any, held: dict[str, torch.Tensor], batch: int) -> dict[str, Any]:
+    """Groups of numbers across tokens, as a library packs them: a token has its share."""
+    both = layer._quantized_keys, layer._quantized_values
+    keys, values = (part[1]["shape"] if isinstance(part, tuple) else part.shape for part in both)
+    size = sum(tensor.nbytes for name, tensor in held.items() if name.startswith("_quantized"))
+    fact = {"kind": "full", "dtype": f"int{layer.nbits}", "bytes_per_token": size // (batch * keys[-2]), "state_bytes": 0}
+    return fact | {"heads": keys[1], "key_width": keys[-1], "value_width": values[-1]}
 
 
 def _name(dtype: torch.dtype) -> str:

@@ -37,6 +37,7 @@ def measure(
     limits: dict[str, int] | None = None,
     assume: dict[str, bool] | None = None,
     max_ops: int | None = None,
+    gpu: str | None = None,
     training: Training | None = None,
     autocast: str | None = None,
     progress: Callable[[int, int], None] | None = None,
@@ -47,7 +48,7 @@ def measure(
     As many runs without timers are between them. `progress` hears how many are done, of how many (0: unknown);
     `after` may make one more run, of which nothing is kept, and hears which tensors were there before it.
     """
-    asked = Asked(dict(limits or {}), dict(assume or {}), max_ops, source_lines)
+    asked = Asked(dict(limits or {}), dict(assume or {}), max_ops, source_lines, gpu)
     run = RealRun(model, args, kwargs, name, source, device, asked, None, training, autocast)
     run.need_data()
     plan = {"warmup": warmup, "runs": runs, "most_runs": most_runs, "seconds": seconds}

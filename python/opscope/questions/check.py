@@ -8,7 +8,7 @@ from typing import Any
 
 from opscope._load import native
 from opscope.options import takes_options
-from opscope.questions.costs import cost_settings
+from opscope.questions.costs import cost_settings, on_hardware
 from opscope.questions.diff import handed_over
 from opscope.results.profile import Row
 from opscope.results.report import Report
@@ -72,6 +72,7 @@ def check(
     `allow_unknown`. A limit of `predicted_seconds` needs a `hardware`, and is of the `mode` and `host` of
     `opscope.predict`. The other options are those of `profile`.
     """
+    options = on_hardware(options, hardware, model)
     asked = handed_over(model, inputs, options)
     base = None if against is None else handed_over(against, inputs, options)
     return Check(

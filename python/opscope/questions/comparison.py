@@ -8,7 +8,7 @@ from typing import Any
 from opscope._load import native
 from opscope.errors import error
 from opscope.options import takes_options
-from opscope.questions.costs import cost_settings
+from opscope.questions.costs import cost_settings, on_hardware
 from opscope.questions.diff import handed_over
 from opscope.results.profile import Row
 from opscope.results.report import Report
@@ -97,7 +97,7 @@ def compare(
     if names and len(names) != len(models):
         raise error(f"{len(names)} names for {len(models)} models", "names", "give one a model")
     given = [str(name) for name in names] or [""] * len(models)
-    handed = [handed_over(model, inputs, options) for model in models]
+    handed = [handed_over(model, inputs, on_hardware(options, hardware, model)) for model in models]
     settings = cost_settings(
         convention=convention, ridge=ridge, hardware=hardware, float32=float32, routing=routing, mode=mode, host=host
     )

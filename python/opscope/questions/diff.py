@@ -8,7 +8,7 @@ from typing import Any
 from opscope._load import native
 from opscope.api import Graph, capture
 from opscope.options import takes_options
-from opscope.questions.costs import cost_settings
+from opscope.questions.costs import cost_settings, on_hardware
 from opscope.results.profile import Profile, Row
 from opscope.results.report import Report
 
@@ -77,7 +77,8 @@ def diff(
     `opscope diff HEAD~1:model.py:build model.py:build` on the command line.
     """
     settings = cost_settings(convention=convention, hardware=hardware, float32=float32, routing=routing, mode=mode, host=host)
-    return Diff(native.diff(handed_over(base, inputs, options), handed_over(new, inputs, options), **settings))
+    old, later = (handed_over(each, inputs, on_hardware(options, hardware, each)) for each in (base, new))
+    return Diff(native.diff(old, later, **settings))
 
 
 def spec_of(model: Any) -> str:

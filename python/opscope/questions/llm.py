@@ -8,7 +8,7 @@ from typing import Any
 from opscope._load import native
 from opscope.errors import Error, error
 from opscope.options import Options, takes_options
-from opscope.questions.costs import cost_settings
+from opscope.questions.costs import cost_settings, on_hardware
 from opscope.questions.diff import spec_of
 from opscope.questions.sweep import _capture_at, _in_a_row, _listed, _text
 from opscope.results.profile import Row
@@ -80,6 +80,7 @@ def llm(
     for name, given in (("prompt", prompt), ("generate", generate)):
         if given is not None and given < 1:
             raise error(f"{name} is {given}", name, "a whole number of 1 or more")
+    options = on_hardware(options, hardware, model, as_gpu=True)
     asked = Options(**{**options, "dtype": options.get("dtype") or "published"})
     settings = cost_settings(hardware=hardware, float32=float32, routing=routing, mode=mode, host=host)
     with _in_a_row():

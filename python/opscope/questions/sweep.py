@@ -19,7 +19,7 @@ from opscope.errors import Error, error
 from opscope.inputs import Inputs, as_inputs
 from opscope.inputs.facts import remembered
 from opscope.options import Options, takes_options
-from opscope.questions.costs import cost_settings
+from opscope.questions.costs import cost_settings, on_hardware
 from opscope.questions.diff import spec_of
 from opscope.results.profile import Row
 from opscope.results.report import Report
@@ -204,7 +204,7 @@ def sweep(
     values = {"dtype": dtype, "quantize": quantize, "batch": batch, "seq_len": seq_len, "past_len": past_len, "image_size": image_size}
     axes += [(name, _listed(value), False) for name, value in values.items() if value is not None]
     axes += [(name, _listed(value), True) for name, value in (dims or {}).items()]
-    asked = Options(**options)
+    asked = Options(**on_hardware(options, hardware, model))
     settings = cost_settings(
         convention=convention, ridge=ridge, hardware=hardware, float32=float32, routing=routing, mode=mode, host=host
     )
@@ -241,7 +241,7 @@ def fit(
     is a limit of the time that is predicted on `hardware`, in the `mode` and with the `host` of `opscope.predict`. `training=True`
     and `optimizer='adam'` count gradients and the optimizer's state.
     """
-    asked = Options(**options)
+    asked = Options(**on_hardware(options, hardware, model, as_gpu=True))
     settings = cost_settings(convention=convention, hardware=hardware, float32=float32, routing=routing, mode=mode, host=host)
     with _in_a_row():
         capture = _capture_at(model, inputs, asked)

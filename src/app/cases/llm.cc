@@ -57,7 +57,8 @@ CaptureRequest step_of(const CaptureRequest& model, LlmPhase phase, std::int64_t
 
 LlmAnswer ask_llm(const LlmRequest& request, PointSource& source) {
   refuse_steps(request.model, request.voice);
-  CaptureRequest model = request.model;
+  CaptureRequest model =
+      request.devices.empty() ? request.model : on_hardware(request.model, request.devices.front());
   if (model.dtype.empty()) model.dtype = "published";
   const LlmCapture capture = [&](LlmPhase phase, std::int64_t batch, std::int64_t tokens,
                                  const LlmGive& give) {

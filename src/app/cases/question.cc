@@ -246,6 +246,12 @@ ProfileOptions profile_options(const CostRequest& request, Voice voice) {
   return std::move(all.front());
 }
 
+CaptureRequest on_hardware(CaptureRequest request, const ProfileOptions& options) {
+  if (options.hardware && request.gpu.empty() && request.device.starts_with("cuda"))
+    if (const auto cuda = options.hardware->cuda()) request.gpu = to_text(*cuda);
+  return request;
+}
+
 DiffAnswer diff(LoadedModel base, LoadedModel now) {
   ModelDiff found = make_diff(side_of(base), side_of(now));
   return {std::move(base), std::move(now), std::move(found)};
@@ -291,7 +297,7 @@ void name_apart(std::vector<LoadedModel>& models) {
 
 SweepAnswer sweep(const SweepRequest& request, PointSource& source) {
   const bool flags = request.voice == Voice::kFlags;
-  const Axes axes(request.model, request.axes, request.voice);
+  const Axes axes(on_hardware(request.model, request.devices.front()), request.axes, request.voice);
   if (axes.axes().empty())
     throw Error("nothing varies", "sweep",
                 flags ? "give --batch, --seq-len, --image-size, --dtype, --quantize or --dim, as a list"
@@ -333,7 +339,7 @@ FitAnswer fit(const FitRequest& request, PointSource& source) {
       fit_question(request.variable, {request.memory, request.max_time, request.reserve}, request.step,
                    request.profile.hardware.get(), request.voice == Voice::kFlags);
   const bool is_dim = is_dimension(question.variable, request.model);
-  const Axes axes(request.model, {{question.variable, std::to_string(question.first), is_dim}},
+  const Axes axes(on_hardware(request.model, request.profile), {{question.variable, std::to_string(question.first), is_dim}},
                   request.voice);
   const SweepCapture capture = axes.captures(source);
   const FitAnswer answer = find_fit(question, request.profile, [&](std::int64_t value, const auto& give) {

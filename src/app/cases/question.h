@@ -96,6 +96,9 @@ ProfileOptions profile_options(const CostRequest& request, Voice voice = Voice::
 std::vector<ProfileOptions> profile_options_by_device(const CostRequest& request,
                                                       Voice voice = Voice::kFlags);
 
+// A capture for CUDA is of the device that is named for its costs, unless it names another.
+CaptureRequest on_hardware(CaptureRequest request, const ProfileOptions& options);
+
 // Two versions of a model, and whether the later one keeps its limits.
 struct DiffAnswer {
   LoadedModel base, now;

@@ -257,7 +257,8 @@ PlannedInputs plan_inputs(const CaptureRequest& request, Listener& listener) {
 std::vector<LoadedModel> load_models(const std::vector<std::string>& specs, const WrittenRequest& written,
                                      const ProfileOptions& options, Listener& listener,
                                      std::vector<std::string>* failed) {
-  const std::vector<CaptureRequest> requests = requests_for(specs, written);
+  std::vector<CaptureRequest> requests = requests_for(specs, written);
+  for (CaptureRequest& request : requests) request = on_hardware(std::move(request), options);
   std::vector<LoadedModel> models(specs.size());
   std::vector<CaptureRequest> asked;
   std::vector<std::size_t> places;  // of those that are asked for

@@ -9,7 +9,9 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cost/quantise/schemes.h"
+#include "graph/cuda_device.h"
 #include "graph/dtype.h"
+#include "hardware/device.h"
 
 namespace opscope {
 namespace {
@@ -62,6 +64,7 @@ struct Check {
   }
   void operator()(std::string& text) const {
     if (text == "none" && (field.key == "autocast" || field.key == "checkpoint")) return text.clear();
+    if (field.key == "gpu" && !text.empty()) return static_cast<void>(text = cuda_text(text));
     if (field.key == "autocast") return check_dtype(text);
     if (field.key == "dtype") return check_dtype(text), check_computes(text);
     if (field.key == "quantize" && !text.empty() && text != "none" && text != "published")
@@ -95,6 +98,14 @@ struct Check {
   }
 
  private:
+  // By name or by figures.
+  std::string cuda_text(const std::string& text) const {
+    if (const auto device = cuda_device_from(text)) return to_text(*device);
+    const DevicePointer device = load_device(text, where());
+    if (const auto cuda = device->cuda()) return to_text(*cuda);
+    throw Error("nothing is known of " + device->name + " as a CUDA device", where(),
+                "name one that has a compute capability, or write it with its processors: 8.0x108");
+  }
   static void use_usual_name(std::string& text) {
     if (text.starts_with("torch.")) text = text.substr(6);
     const auto alias = std::ranges::find(kDTypeAliases, text, &DTypeAlias::alias);
@@ -161,6 +172,10 @@ CaptureRequest checked(CaptureRequest request, Voice voice) {
     throw Error("past_len is for the decode phase", capture_field("past_len").name_for(voice),
                 "add --phase decode");
   check_kv_cache(request, voice);
+  const bool has_device = !request.device.empty() || voice == Voice::kFlags;  // an object may lie on one
+  if (!request.gpu.empty() && has_device && !request.device.starts_with("cuda"))
+    throw Error("a CUDA device is named for a capture that is not of one", capture_field("gpu").name_for(voice),
+                voice == Voice::kFlags ? "add --device cuda" : "add device='cuda'");
   check_training(request, voice);
   if (!request.quantize_only.empty() && (request.quantize.empty() || request.quantize == "none"))
     throw Error("which quantisation?", capture_field("quantize_only").name_for(voice),

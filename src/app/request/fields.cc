@@ -19,7 +19,8 @@ using Request = CaptureRequest;
 
 constexpr std::array<std::string_view, 2> kPhases{"prefill", "decode"};
 constexpr std::array<std::string_view, 2> kKvCaches{"dynamic", "static"};
-constexpr std::array<std::string_view, 6> kKvDTypes{"fp8", "int8", "int4", "bfloat16", "float16", "float32"};
+constexpr std::array<std::string_view, 9> kKvDTypes{
+    "fp8", "int8", "int4", "int8:hqq", "int4:hqq", "int4:quanto", "bfloat16", "float16", "float32"};
 
 constexpr CaptureField row(std::string_view key, std::string_view flag, CaptureField::Member member,
                            std::string_view type, std::string_view help, CaptureField::Rules rules = {}) {
@@ -54,7 +55,8 @@ constexpr std::array kFields{
     row("kv_capacity", "--kv-capacity", &Request::kv_capacity, "N",
         "Tokens that a static KV cache has room for, default those in it and the next"),
     row("kv_dtype", "--kv-dtype", &Request::kv_dtype, "DTYPE",
-        "Dtype that the KV cache is stored in: fp8, int8, int4, bfloat16, ...", {.words = kKvDTypes}),
+        "Dtype that the KV cache is stored in: fp8, int8, int4, bfloat16, ...; int4:hqq, int8:hqq or int4:quanto: "
+        "as that library does, which must be installed", {.words = kKvDTypes}),
     row("kv_block", "--kv-block", &Request::kv_block, "N",
         "Tokens that the KV cache is allocated in, as servers page it, for example 16"),
     row("last_logits", "--last-logits", &Request::last_logits, "",
@@ -89,6 +91,10 @@ constexpr std::array kFields{
         "self_attn,lm_head",
         {.changes_capture = false, .is_edit = true}),
     row("device", "--device", &Request::device, "DEVICE", "Device to load the model on: cpu, cuda, ..."),
+    row("gpu", "--gpu", &Request::gpu, "DEVICE",
+        "CUDA device that --device cuda stands for: a name from `opscope devices`, or compute capability and "
+        "processors, 8.0x108. Default: that of --hardware, else the one at hand, else an H100 or H200",
+        {.example = "a100, or 8.0x108"}),
     row("trust", "--trust", &Request::trust, "",
         "Allow pickles (.pt, .pth), TorchScript and other code that comes with a model. All can do harm",
         {.changes_capture = false}),

@@ -20,8 +20,9 @@ int run_llm(const LlmFlags& flags) {
                      .reserve = flags.reserve};
   request.routing = flags.cost.routing;
   written.texts.erase("batch");
-  request.model = request_from(written, &text.notes);
   const std::vector<ProfileOptions> devices = profile_options_by_device(flags.cost);
+  capture_as_on(devices, written);
+  request.model = request_from(written, &text.notes);
   if (!flags.cost.hardware.empty()) request.devices = devices;
   request.mode_is_given = !flags.cost.mode.empty();
   const PictureOutput output(flags, text);

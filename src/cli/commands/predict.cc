@@ -13,13 +13,6 @@ struct PredictFlags : ModelCommandFlags {
   std::string level, trace;
 };
 
-// What a GPU runs is captured as a GPU's, unless the model's device was named.
-void capture_as_on(const std::vector<ProfileOptions>& targets, WrittenRequest& written) {
-  const bool gpu =
-      std::ranges::all_of(targets, [](const auto& each) { return each.hardware->kind == "gpu"; });
-  if (gpu && written.text("device").empty() && !is_graph_file(written.named())) written.set("device", "cuda");
-}
-
 int run_predict(PredictFlags& flags) {
   TextOptions text = text_options(flags.table);
   if (!flags.level.empty()) text.level = level_from_name(flags.level);

@@ -88,7 +88,9 @@ int run_fit(const FitFlags& flags) {
                      .max_time = flags.max_time,
                      .reserve = flags.reserve};
   request.profile = profile_options(flags.cost);
-  request.model = request_from(flags.model, &text.notes);
+  WrittenRequest written = flags.model;
+  capture_as_on({request.profile}, written);
+  request.model = request_from(written, &text.notes);
   read_number(request.step, "--step", flags.step, 1);
   const Output output(flags, text);
   Talk talk(flags.talk);

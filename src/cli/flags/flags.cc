@@ -191,6 +191,8 @@ void add_graph_part_flag(CLI::App& app, std::string& part) {
 
 AskedGraph::AskedGraph(const ModelCommandFlags& flags, std::vector<std::string>& notes)
     : request_(request_from(flags.model, &notes)), talk_(flags.talk), notes_(notes) {
+  if (request_.device.starts_with("cuda"))
+    request_ = on_hardware(std::move(request_), profile_options_by_device(flags.cost).front());
   if (!flags.graph_part.empty()) part_ = parse_integer(kPartFlag, flags.graph_part, 1, "1");
 }
 
@@ -207,6 +209,12 @@ Graph AskedGraph::part_of(Graph graph) const {
   notes_.push_back("this is graph " + std::to_string(part_) + " of the " + std::to_string(count) + " that " +
                    graph.capture.tracer + " made: " + function_text(graph.parts[index].name));
   return opscope::part_of(graph, static_cast<PartId>(index));
+}
+
+void capture_as_on(const std::vector<ProfileOptions>& targets, WrittenRequest& written) {
+  const bool gpu = std::ranges::all_of(
+      targets, [](const auto& each) { return each.hardware && each.hardware->kind == "gpu"; });
+  if (gpu && written.text("device").empty() && !is_graph_file(written.named())) written.set("device", "cuda");
 }
 
 }  // namespace opscope

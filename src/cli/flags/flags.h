@@ -72,6 +72,8 @@ struct ModelCommandFlags : CommandFlags {
 void add_model_flags(CLI::App& app, WrittenRequest& written);
 // All of them but the model itself, for commands that take several.
 void add_capture_flags(CLI::App& app, WrittenRequest& written);
+// What a GPU runs is captured as a GPU's, unless the model's device was named.
+void capture_as_on(const std::vector<ProfileOptions>& targets, WrittenRequest& written);
 // With --model, the only positional is what stands behind the model elsewhere.
 void settle_positional(WrittenRequest& written, std::string& second);
 // Only the Nth of the graphs that a tracer cut the model into.

@@ -120,6 +120,7 @@ class CaptureReader {
         may("breaks", objects(graph_.breaks)), may("nodes", list(&Self::node)), need("ops", list(&Self::op)),
         need("declared", objects(graph_.declared)), need("diagnostics", objects(graph_.diagnostics)),
         may("lifetimes", list(&Self::lifetime)), may("phases", objects(graph_.phases)),
+        may("cuda_device", section([&](json::value item) { read(item, graph_.cuda.emplace()); })),
         may("kv_cache", section([&](json::value item) { read(item, graph_.kv_cache); })),
         may("measurement", section([&](json::value item) { read(item, graph_.measurement); })));
   }
@@ -180,6 +181,10 @@ class CaptureReader {
            may("bytes", count(to.bytes)), may("source", to.source));
   }
 
+  void read(json::value item, CapturedCuda& to) {
+    fields(item, need("major", to.device.major), need("minor", to.device.minor),
+           need("processors", to.device.processors), need("cublas_pool_bytes", to.cublas_pool_bytes));
+  }
   void read(json::value item, KvCache& to) {
     fields(item, need("type", to.type), need("batch", to.batch), need("past_len", to.past_len),
            may("capacity", to.capacity), may("block", to.block),

@@ -50,6 +50,8 @@ void write_device(JsonWriter& json, const Device& device) {
   json.list("reported_as", device.reported_as);
   json.field("note", device.note);
   if (device.cores) json.field("cores", device.cores);
+  if (device.compute_capability) write_figure(json, "compute_capability", device.compute_capability);
+  if (device.processors) write_figure(json, "processors", device.processors);
   write_figure(json, "memory_bandwidth_bytes_per_second", device.memory_bandwidth);
   write_figure(json, "memory_bytes", device.memory_size);
   json.objects("peaks", device.peaks, [&](const Peak& peak) {
@@ -126,6 +128,8 @@ std::vector<FigureRow> figures_of(const Device& device) {
   add("memory size", device.memory_size);
   for (const DeviceCache& cache : device.caches)
     add(cache.level + " size", cache.size), add(cache.level + " bandwidth", cache.bandwidth);
+  add("compute capability", device.compute_capability);
+  add("processors", device.processors);
   add("launch overhead", device.launch_overhead);
   add("power limit", device.power_limit);
   return rows;

@@ -88,8 +88,10 @@ bool takes_cudnn(const Attention& a, const CudaDevice& device) {
   return a.key.size(2) != 1;
 }
 
-bool takes_flash(const Attention& a) {
+bool takes_flash(const Attention& a, const CudaDevice& device) {
   if (!at::globalContext().userEnabledFlashSDP() || !a.is_half() || a.mask) return false;
+  if (!device.has_flash_attention()) return false;
+  if (a.differentiates && !device.differentiates_flash(a.query.size(3), a.dropout > 0)) return false;
   if (a.query.size(3) > 256 || a.value.size(3) != a.query.size(3)) return false;
   if (a.causal && a.query.size(2) != a.key.size(2)) return false;
   return has_fitting_heads(a, true) && has_rows_in_one_piece(a);
@@ -98,7 +100,8 @@ bool takes_flash(const Attention& a) {
 bool takes_efficient(const Attention& a, const CudaDevice& device) {
   if (!at::globalContext().userEnabledMemEfficientSDP()) return false;
   if (!a.is_half() && a.query.scalar_type() != at::kFloat) return false;
-  const std::int64_t alignment = a.is_half() ? 8 : 4;  // of 16 bytes, as tensor cores load them
+  if (a.query.scalar_type() == at::kBFloat16 && !device.multiplies_bfloat16()) return false;
+  const std::int64_t alignment = device.efficient_alignment(a.is_half());
   if (a.query.size(3) % alignment != 0 || a.value.size(3) % alignment != 0) return false;
   return has_fitting_heads(a, device.release >= kGroupsEfficient) && has_rows_in_one_piece(a);
 }
@@ -106,7 +109,7 @@ bool takes_efficient(const Attention& a, const CudaDevice& device) {
 Kernel choose(const Attention& a, const CudaDevice& device) {
   if (!has_four_dimensions(a) || !has_tokens(a) || a.query.size(3) != a.key.size(3)) return Kernel::kMath;
   if (takes_cudnn(a, device)) return Kernel::kCudnn;
-  if (takes_flash(a)) return Kernel::kFlash;
+  if (takes_flash(a, device)) return Kernel::kFlash;
   if (takes_efficient(a, device)) return Kernel::kEfficient;
   return Kernel::kMath;
 }

@@ -61,6 +61,11 @@ at::Tensor Recording::add_input(const at::Tensor& tensor, std::string_view name)
   return result;
 }
 
+void Recording::set_cuda(const opscope::CudaDevice& named) {
+  static_cast<opscope::CudaDevice&>(cuda) = named;
+  graph.cuda = {named, cuda.cublas_pool_bytes()};
+}
+
 void Recording::begin_phase(std::string_view name) {
   graph.phases.push_back({std::string(name), static_cast<OpId>(graph.ops.size())});
 }

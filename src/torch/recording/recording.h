@@ -103,6 +103,7 @@ class Recording final : public c10::DebugInfoBase, public std::enable_shared_fro
                  bool parameter);
   // What the model is called with instead of `tensor`: unknown data becomes abstract, ids and masks stay.
   at::Tensor add_input(const at::Tensor& tensor, std::string_view name);
+  void set_cuda(const opscope::CudaDevice& device);  // one that was named
   void begin_phase(std::string_view name);
   void classify(const at::Tensor& tensor, Inputs& inputs) const;
   // A stand-in of the recording's device, sharing its storage.

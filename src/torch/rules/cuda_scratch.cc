@@ -87,7 +87,7 @@ std::uint64_t partial_sums(const at::Tensor& self, const std::vector<bool>& redu
   const auto values = [&] { return divided_up(inputs, input_step); };
   const bool splits_warps = values() >= std::min(height * 16, kMostValues);
   (splits_warps ? input_step : output_step) *= height;
-  const std::int64_t target = device.processors * (device.threads_per_processor / (width * height));
+  const std::int64_t target = device.processors * (device.threads_per_processor() / (width * height));
   const std::int64_t grid = divided_up(outputs / vector, output_step);
   if (!splits_warps || values() < kMostValues || grid > target) return 0;
   const std::int64_t blocks = std::max(std::min(divided_up(target, grid), divided_up(values(), kLeastValues)),
