@@ -42,7 +42,7 @@ file(WRITE ${kit}/key "${PROJECT_VERSION} ${hash}\n")
 
 # The torch-free part, once for all engines. What it links in is its own affair: another SQLite or zlib of the process is not touched.
 set(objects)
-foreach(library opscope_app opscope_op_times opscope_readers opscope_core)
+foreach(library opscope_app opscope_op_times opscope_readers opscope_core opscope_calibrations)
   list(APPEND objects $<TARGET_OBJECTS:${library}>)
 endforeach()
 add_library(opscope_shared SHARED ${objects})

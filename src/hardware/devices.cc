@@ -1,7 +1,9 @@
-// Finding devices. The built-in files are read once, when the first is asked for.
+// Finding devices. A built-in file is read once, when its device is asked for.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
+#include <mutex>
 #include <tuple>
 
 #include "base/error.h"
@@ -19,10 +21,24 @@ double half_peak(const Device& device) {
   return 0;
 }
 
+// Read when it is asked for, and once.
+const DevicePointer& known_at(std::size_t i) {
+  struct Known {
+    std::once_flag read;
+    DevicePointer device;
+  };
+  static const auto all = std::make_unique<Known[]>(embedded_devices().size());
+  Known& known = all[i];
+  std::call_once(known.read, [&] {
+    const EmbeddedFile& file = embedded_devices()[i];
+    known.device = std::make_shared<const Device>(read_device(file.text, std::string(file.name)));
+  });
+  return known.device;
+}
+
 std::vector<DevicePointer> read_known() {
   std::vector<DevicePointer> devices;
-  for (const EmbeddedFile& file : embedded_devices())
-    devices.push_back(std::make_shared<const Device>(read_device(file.text, std::string(file.name))));
+  for (std::size_t i = 0; i < embedded_devices().size(); ++i) devices.push_back(known_at(i));
   std::ranges::sort(devices, {}, [](const DevicePointer& device) {
     return std::tuple(device->kind == "cpu", -half_peak(*device), std::string_view(device->id));
   });
@@ -52,6 +68,10 @@ std::span<const DevicePointer> known_devices() {
 DevicePointer find_device(std::string_view name) {
   const std::string wanted = plain(name);
   if (wanted.empty()) return nullptr;
+  // Most are asked for by what their files are called: no other has to be read.
+  for (std::size_t i = 0; i < embedded_devices().size(); ++i)
+    if (plain(embedded_devices()[i].name) == wanted + ".toml" && is_called(*known_at(i), wanted))
+      return known_at(i);
   for (const DevicePointer& device : known_devices())
     if (is_called(*device, wanted)) return device;
   return nullptr;

@@ -125,32 +125,30 @@ TEST(Calibration, SaysWhatIsWrongWithAFile) {
             std::string::npos);
 }
 
-TEST(Calibration, ThatComesWithOpscopeHasTheFeaturesOfToday) {
-  ASSERT_FALSE(known_calibrations().empty());
-  for (const CalibrationPointer& each : known_calibrations()) {
-    EXPECT_NE(find_device(each->device), nullptr) << each->device;
-    EXPECT_TRUE(each->is_measured || each->measured_calls() == 0) << each->device;
-    for (std::size_t f = 0; f < kFamilies; ++f) {
-      std::vector<MeasuredCall> calls = each->calls(static_cast<OpFamily>(f));
-      std::vector<MeasuredCall> some;
-      for (std::size_t i = 0; i < calls.size(); i += 7) some.push_back(calls[i]);
-      std::vector<MeasuredCall> fresh = some;
-      add_features(fresh);
-      for (std::size_t i = 0; i < some.size(); ++i) {
-        const OpFeatures &before = some[i].features, &now = fresh[i].features;
-        EXPECT_EQ(
-            std::tuple(before.op, before.family, before.group, before.dtype, before.kind, before.size_count),
-            std::tuple(now.op, now.family, now.group, now.dtype, now.kind, now.size_count))
-            << some[i].text;
-        for (std::size_t k = 0; k < now.size_count; ++k)
-          EXPECT_NEAR(before.sizes[k], now.sizes[k], 0.01 + 0.001 * now.sizes[k]) << some[i].text;
-      }
+// Calls and trees are read when an op of their family is predicted.
+TEST(Calibration, SaysWhatIsWrongWithItsCallsAndTrees) {
+  const std::vector<MeasuredCall> calls = relus();
+  const std::string text = write_calibration(*calibrated(), calls);
+  const auto told = [&](std::string_view what, std::string_view instead) {
+    std::string wrong = text;
+    wrong.replace(wrong.find(what), what.size(), instead);
+    try {
+      told_of(relu_text(1 << 20), std::make_shared<const Calibration>(read_calibration(wrong, "c.toml")));
+    } catch (const Error& error) {
+      return std::string(error.what());
     }
-  }
+    return std::string();
+  };
+  EXPECT_EQ(told("aten::relu", "aten::relu"), "");
+  EXPECT_EQ(told("  \"pointwise float32 ", "  \"pointwise float32 no "),
+            "not a measured op: 'pointwise float32 no 2.002e-06 2e-08 4e-06 | plain 0 0 1024 '");
+  EXPECT_EQ(told("\n[measured]", "\n[forests]\npointwise = \"A 1|0.5|AB-AA\"\n\n[measured]"),
+            "the trees of a calibration cannot be read");
 }
 
 TEST(FittedRates, AreThoseOfTheDevice) {
-  const FamilyRates* rates = calibrated()->rates(OpFamily::kPointwise, DType::kFloat32);
+  const CalibrationPointer calibration = calibrated();
+  const FamilyRates* rates = calibration->rates(OpFamily::kPointwise, DType::kFloat32);
   ASSERT_NE(rates, nullptr);
   EXPECT_NEAR(rates->byte_rate, kRate, 0.02 * kRate);
   EXPECT_NEAR(rates->seconds, kStart, 0.02 * kStart);

@@ -6,6 +6,7 @@
 #include "base/files.h"
 #include "cli/flags/flags.h"
 #include "hardware/predict/calibration.h"
+#include "hardware/predict/known_calibrations.h"
 #include "hardware/predict/targets.h"
 #include "report/calibrate/calibrate.h"
 
@@ -17,11 +18,10 @@ struct CalibrateFlags : CommandFlags {
   std::string threads, seconds, show;
 };
 
-Calibration shown(const std::string& path) {
+CalibrationPointer shown(const std::string& path) {
   const bool is_name = path.find('/') == std::string::npos && !path.ends_with(".toml");
   if (is_name && path != "this" && !file_stamp(path)) {
-    for (const EmbeddedFile& file : embedded_calibrations())
-      if (file.name == path + ".toml") return read_calibration(file.text, std::string(file.name), false);
+    if (CalibrationPointer known = known_calibration(path)) return known;
     throw Error("no calibration called '" + path + "'", "--show",
                 "name a file that `opscope calibrate` wrote, a device that opscope has one of, or this");
   }
@@ -29,8 +29,8 @@ Calibration shown(const std::string& path) {
   const std::string text = read_file(file);
   if (!looks_like_calibration(text))
     throw Error("not a calibration", file, "`opscope calibrate --on cpu -o FILE` makes one");
-  Calibration calibration = read_calibration(text, file);
-  calibration.file = file;
+  auto calibration = std::make_shared<Calibration>(read_calibration(text, file));
+  calibration->file = file;
   return calibration;
 }
 
@@ -57,7 +57,7 @@ int run_calibrate(CalibrateFlags& flags) {
     if (!flags.request.on.empty() || !file.empty())
       throw Error("--show reads a calibration, and makes none", flags.request.on.empty() ? "-o" : "--on",
                   "leave one of them out");
-    output.write(to_format(shown(flags.show), output.format(), text));
+    output.write(to_format(*shown(flags.show), output.format(), text));
     return kExitDone;
   }
   CalibrateRequest& request = flags.request;
@@ -66,7 +66,7 @@ int run_calibrate(CalibrateFlags& flags) {
   if (!flags.seconds.empty()) request.seconds = parse_number("--time", flags.seconds);
   const std::string path = calibrated(request, flags.talk);
   if (!flags.talk.quiet) remark("wrote " + path);
-  output.write(to_format(shown(path), output.format(), text));
+  output.write(to_format(*shown(path), output.format(), text));
   return kExitDone;
 }
 

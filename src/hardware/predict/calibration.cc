@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <mutex>
 
 #include "base/error.h"
 #include "metrics/unit.h"
@@ -281,22 +280,6 @@ std::string figure_text(Unit unit, double value) {
   }
 }
 
-// Read when it is asked for, and once.
-const CalibrationPointer& known_at(std::size_t i) {
-  struct Known {
-    std::once_flag read;
-    CalibrationPointer calibration;
-  };
-  static const auto all = std::make_unique<Known[]>(embedded_calibrations().size());
-  Known& known = all[i];
-  std::call_once(known.read, [&] {
-    const EmbeddedFile& file = embedded_calibrations()[i];
-    known.calibration =
-        std::make_shared<const Calibration>(read_calibration(file.text, std::string(file.name), false));
-  });
-  return known.calibration;
-}
-
 }  // namespace
 
 double* HostCosts::find(std::string_view name) {
@@ -325,12 +308,13 @@ const Likeness* Calibration::likeness(OpFamily family) const {
 }
 
 std::size_t Calibration::measured_calls() const {
-  std::size_t count = 0;
+  std::size_t count = packed_calls;
   for (const auto& each : lines) count += each.size();
   return count;
 }
 
 std::vector<MeasuredCall> Calibration::calls(OpFamily family) const {
+  OPSCOPE_CHECK(packed_calls == 0);  // their texts are not in the program
   const auto& own = lines[static_cast<std::size_t>(family)];
   std::vector<MeasuredCall> found;
   found.reserve(own.size());
@@ -343,8 +327,7 @@ std::vector<MeasuredCall> Calibration::calls(OpFamily family) const {
   return found;
 }
 
-Calibration read_calibration(std::string_view text, const std::string& name, bool keep) {
-  if (!keep) return CalibrationReader(text, name).read();
+Calibration read_calibration(std::string_view text, const std::string& name) {
   auto kept = std::make_unique<char[]>(text.size());
   std::ranges::copy(text, kept.get());
   Calibration calibration = CalibrationReader({kept.get(), text.size()}, name).read();
@@ -424,22 +407,6 @@ std::string write_calibration(const Calibration& calibration, std::span<const Me
     out.append(kBetween).append(call.text).append(kEnd).append("\n");
   }
   return calls.empty() ? out : out + "]\n";
-}
-
-std::span<const CalibrationPointer> known_calibrations() {
-  static const std::vector<CalibrationPointer> all = [] {
-    std::vector<CalibrationPointer> read;
-    for (std::size_t i = 0; i < embedded_calibrations().size(); ++i) read.push_back(known_at(i));
-    return read;
-  }();
-  return all;
-}
-
-// Each is in a file of its device's name.
-CalibrationPointer known_calibration(std::string_view device) {
-  for (std::size_t i = 0; i < embedded_calibrations().size(); ++i)
-    if (embedded_calibrations()[i].name == std::string(device) + ".toml") return known_at(i);
-  return nullptr;
 }
 
 }  // namespace opscope

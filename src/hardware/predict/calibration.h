@@ -78,6 +78,12 @@ struct RunErrors {
   std::string source{};
 };
 
+// A family's measured calls and trees as predictions ask for them (measured_ops.h, forest.h): bytes that are
+// used where they lie.
+struct PackedFamily {
+  std::string_view ops, trees;  // "": none
+};
+
 struct Calibration {
   std::string device;       // "h200"; or "cpu" and "cuda" of what no table knows
   std::string device_name;  // as the system calls it
@@ -91,31 +97,28 @@ struct Calibration {
   std::array<double, kFamilies> gaps{};  // what an op takes less in a CUDA graph than in a stream
   std::vector<std::pair<std::string, double>> host_ops;  // to launch an op: "conv2d", seconds
   RunErrors runs;
+  // Of a file, as it is written:
   std::array<std::string, kFamilies> forests;                  // Forest's text; "": none
-  std::array<std::vector<std::string_view>, kFamilies> lines;  // of measured calls as they are written
-  std::unique_ptr<char[]> text;  // what the lines lie in; nullptr where that comes with opscope
-  std::string file;              // "" for one that comes with opscope
-  bool is_measured = false;      // false: from what others published
+  std::array<std::vector<std::string_view>, kFamilies> lines;  // of measured calls
+  std::unique_ptr<char[]> text;                                // what the lines lie in
+  // Of one that comes with opscope, in place of these:
+  std::array<PackedFamily, kFamilies> packed;
+  std::uint32_t packed_calls = 0;
+  std::string file;          // "" for one that comes with opscope
+  bool is_measured = false;  // false: from what others published
 
   std::string_view fact(std::string_view name) const;
   // Of the group; where it has none of its own, of the family.
   const FamilyRates* rates(OpFamily family, DType dtype, OpGroup group = OpGroup::kPlain) const;
   const Likeness* likeness(OpFamily family) const;
   std::size_t measured_calls() const;
-  // Read when they are asked for: most runs need some of the families.
+  // Of a file. Read when they are asked for: most runs need some of the families.
   std::vector<MeasuredCall> calls(OpFamily family) const;
 };
 
-// Throws Error naming the line: no calibration, one of a later format, cut off, ... `keep`: the text is
-// copied, for the lines to lie in.
-Calibration read_calibration(std::string_view text, const std::string& name, bool keep = true);
+// Throws Error naming the line: no calibration, one of a later format, cut off, ...
+Calibration read_calibration(std::string_view text, const std::string& name);
 std::string write_calibration(const Calibration& calibration, std::span<const MeasuredCall> calls);
 bool looks_like_calibration(std::string_view text);
-
-// Those that come with opscope, by the device's id; nullptr: there is none.
-CalibrationPointer known_calibration(std::string_view device);
-std::span<const CalibrationPointer> known_calibrations();
-
-std::span<const EmbeddedFile> embedded_calibrations();
 
 }  // namespace opscope

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "hardware/predict/packed_bytes.h"
 
 namespace opscope {
 namespace {
@@ -78,7 +79,7 @@ class ForestReader {
           nodes_[open.back()].right = here + 1, open.pop_back();
         continue;
       }
-      node.trait = static_cast<std::uint8_t>(letter());
+      node.trait = static_cast<std::uint32_t>(letter());
       const std::size_t at = letter();
       if (node.trait >= kTraits || at >= limits_[node.trait].size()) fail();
       node.value = limits_[node.trait][at];
@@ -132,11 +133,32 @@ std::string Forest::text() const {
   return out;
 }
 
-Forest::Forest(std::vector<Node> nodes) : nodes_(std::move(nodes)) {
-  for (std::size_t at = 0; at < nodes_.size(); ++at) {
-    roots_.push_back(static_cast<std::uint32_t>(at));
-    while (nodes_[at].right != 0) at = nodes_[at].right;  // a tree's last node is its rightmost leaf
+Forest::Forest(std::vector<Node> nodes) {
+  struct Kept {
+    std::vector<Node> nodes;
+    std::vector<std::uint32_t> roots;
+  };
+  auto kept = std::make_shared<Kept>(Kept{std::move(nodes), {}});
+  for (std::size_t at = 0; at < kept->nodes.size(); ++at) {
+    kept->roots.push_back(static_cast<std::uint32_t>(at));
+    while (kept->nodes[at].right != 0)
+      at = kept->nodes[at].right;  // a tree's last node is its rightmost leaf
   }
+  nodes_ = kept->nodes, roots_ = kept->roots;
+  kept_ = std::move(kept);
+}
+
+std::vector<char> Forest::packed() const {
+  if (empty()) return {};
+  return ListPacker({nodes_.size(), roots_.size()}).add(nodes_).add(roots_).take();
+}
+
+Forest Forest::unpack(std::string_view packed) {
+  Forest forest;
+  if (packed.empty()) return forest;
+  PackedLists lists(packed);
+  forest.nodes_ = lists.next<Node>(0), forest.roots_ = lists.next<std::uint32_t>(1);
+  return forest;
 }
 
 double Forest::told(const Traits& traits) const {

@@ -10,6 +10,7 @@
 
 #include "hardware/predict/calibration.h"
 #include "hardware/predict/features.h"
+#include "hardware/predict/measured_ops.h"
 
 namespace opscope {
 
@@ -30,7 +31,7 @@ struct Miss {
 double seconds_by(const FamilyRates& rates, const OpFeatures& op);
 
 // How unlike two ops of one family are, squared: far beyond 1, one says next to nothing of the other.
-// No more than that it is at least `enough` is told where it is.
+// No more than that it is beyond `enough` is told where it is.
 double unlikeness(const Likeness& likeness, const OpFeatures& a, const OpFeatures& b,
                   double enough = std::numeric_limits<double>::infinity());
 
@@ -38,6 +39,8 @@ double unlikeness(const Likeness& likeness, const OpFeatures& a, const OpFeature
 inline constexpr std::size_t kAskAll = std::numeric_limits<std::size_t>::max();
 Miss miss_of(std::span<const Neighbour> measured, const Likeness& likeness, const OpFeatures& op,
              std::size_t left_out = kAskAll);
+// The same, of the same calls in an order that few of them need to be looked at in.
+Miss miss_of(const MeasuredOps& measured, const Likeness& likeness, const OpFeatures& op);
 
 // What neighbours and a family's trees tell together: each counts as it is sure.
 Miss both(const Miss& neighbours, double trees, const Likeness& likeness);

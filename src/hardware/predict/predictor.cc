@@ -7,7 +7,8 @@
 #include "base/choices.h"
 #include "base/hash.h"
 #include "graph/signature.h"
-#include "hardware/predict/fit.h"
+#include "hardware/predict/known_calibrations.h"
+#include "hardware/predict/neighbours.h"
 #include "ops/replay_plan.h"
 
 namespace opscope {
@@ -20,16 +21,8 @@ constexpr auto kSourceNames = choices<TimeSource, TimeSource::kUnknown>(
 // process, of a family on a related device, of what a roofline leaves out.
 constexpr double kSameCall = 0.02, kRelated = 0.25, kRoofline = 0.6;
 constexpr double kInterpolatedWithin = 1;  // further off a family's rates say as much
-constexpr double kSame = 0.01;             // of unlikeness: but for rounding
 constexpr double kRunSpread = 0.05;
 constexpr double kUnfusedKernels = 10;  // of attention that is made of single ops
-
-// The text without the device that the call was on.
-std::string without_device(std::string text) {
-  const auto on = text.rfind(") on ");
-  if (on != std::string::npos) text.erase(on + 1, std::min(text.find(" -> ", on), text.size()) - on - 1);
-  return text;
-}
 
 // As wide, so as fast: bfloat16 for float16.
 bool as_wide(DType a, DType b) {
@@ -97,10 +90,9 @@ double Predictor::host_seconds(std::uint64_t op) const {
 const Predictor::FamilyOps& Predictor::measured(OpFamily family) const {
   FamilyOps& own = families_[static_cast<std::size_t>(family)];
   std::call_once(own.read, [&] {
-    own.calls = calibration_->calls(family);
-    own.ops = neighbours_of(own.calls, *calibration_);
-    if (const std::string& text = calibration_->forests[static_cast<std::size_t>(family)]; !text.empty())
-      own.trees = Forest::read(text);
+    PackedFamily packed = calibration_->packed[static_cast<std::size_t>(family)];
+    if (packed.ops.empty()) own.packed = pack_family(*calibration_, family), packed = own.packed.family();
+    own.ops = MeasuredOps(packed.ops), own.trees = Forest::unpack(packed.trees);
   });
   return own;
 }
@@ -174,22 +166,17 @@ PredictedOp Predictor::predict(const OpCall& call, const Op& op, const OpCost& c
     return predicted;
   }
   const FamilyOps& own = measured(features.family);
+  if (!is_borrowed() && float32 == Float32::kTorch)
+    if (const MeasuredTime* known = own.ops.time_of(call_key(call_text(graph, op)))) {
+      predicted.seconds = known->seconds, predicted.source = TimeSource::kMeasured;
+      predicted.deviation = std::hypot(kSameCall, known->deviation / known->seconds);
+      if (known->host_seconds > 0) predicted.host_seconds = known->host_seconds;
+      return predicted;
+    }
   const double trees = own.trees.told(traits_of(features, *rates));
   const Miss miss = both(miss_of(own.ops, *likeness, features), trees, *likeness);
   predicted.seconds *= std::exp(miss.mean), predicted.deviation = miss.deviation;
-  if (is_borrowed()) return predicted;
-  if (miss.nearest <= kInterpolatedWithin) predicted.source = TimeSource::kInterpolated;
-  if (miss.nearest > kSame || float32 != Float32::kTorch) return predicted;
-  const std::string text = without_device(call_text(graph, op));
-  for (const Neighbour& each : own.ops) {
-    if (each.features.op != features.op || unlikeness(*likeness, each.features, features) > kSame) continue;
-    const MeasuredCall& known = own.calls[each.call];
-    if (without_device(known.text) != text) continue;
-    predicted.seconds = known.seconds, predicted.source = TimeSource::kMeasured;
-    predicted.deviation = std::hypot(kSameCall, known.deviation / known.seconds);
-    if (known.host_seconds > 0) predicted.host_seconds = known.host_seconds;
-    break;
-  }
+  if (!is_borrowed() && miss.nearest <= kInterpolatedWithin) predicted.source = TimeSource::kInterpolated;
   return predicted;
 }
 

@@ -12,7 +12,8 @@
 #include "hardware/predict/calibration.h"
 #include "hardware/predict/features.h"
 #include "hardware/predict/forest.h"
-#include "hardware/predict/neighbours.h"
+#include "hardware/predict/measured_ops.h"
+#include "hardware/predict/packing.h"
 #include "hardware/predict/predicted_run.h"
 #include "hardware/roofline.h"
 
@@ -30,8 +31,8 @@ struct PredictedOp {
   bool is_on_host = false;  // all its tensors are the host's, though the run is a GPU's
 };
 
-// Safe to be asked by several threads. Measured calls are read when the first op of their family is asked
-// for.
+// Safe to be asked by several threads. Measured calls of a file are read when the first op of their family is
+// asked for.
 class Predictor {
  public:
   // `calibration`: of the device, of a related one, or nullptr. `host`: whose host calls the ops; nullptr:
@@ -60,8 +61,8 @@ class Predictor {
  private:
   struct FamilyOps {
     std::once_flag read;
-    std::vector<MeasuredCall> calls;
-    std::vector<Neighbour> ops;
+    PackedCalls packed;  // of a file; of what comes with opscope it lies in the program
+    MeasuredOps ops;
     Forest trees;
   };
   const FamilyOps& measured(OpFamily family) const;
