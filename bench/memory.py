@@ -81,8 +81,8 @@ CPU_MODELS: dict[str, Callable[[], Made]] = {
 
 # --- how a model is run: opscope's options, and the same written out for a real run
 
-ADAPTED = {"bert": "query,value", "t5-small": "q,v", "llama-small": "q_proj,v_proj", "swin_t": "qkv"}
-BLOCKS = ("resnet50", "vit_b_16", "swin_t", "convnext_tiny", "densenet121", "bert", "gpt2", "t5-small", "llama-small")
+ADAPTED = {"bert": "query,value", "t5-small": "q,v", "llama-small": "q_proj,v_proj"}
+BLOCKS = ("resnet50", "vit_b_16", "swin_t", "convnext_tiny", "bert", "gpt2", "t5-small", "llama-small")
 CONVOLUTIONAL = ("resnet18", "resnet50", "mobilenet_v2", "efficientnet_b0", "convnext_tiny", "densenet121", "yolov8n")
 Optimizers = dict[str, Callable[..., torch.optim.Optimizer]]
 OPTIMIZERS: Optimizers = {

@@ -214,7 +214,8 @@ def _sweep(request: dict[str, Any], answers: Answers) -> dict[str, Any]:
     options = _options(request)
     source = _source(request, options, answers)
     answers.status(f"capturing {source.name}")
-    serve(source, options, sys.stdin, request["output"], answers.send, lambda _: None, describe)
+    kept = [*own_files(), *source.dependencies] if source.cacheable else []
+    serve(source, options, sys.stdin, request["output"], answers.send, lambda _: None, describe, kept)
     return {"cacheable": False}
 
 
