@@ -140,18 +140,17 @@ WAYS: dict[str, Way] = {
 
 
 class Adapted(nn.Module):
-    """A linear layer that is frozen, and two that are trained beside it: alpha is as large as the rank is."""
+    """A linear layer that is frozen, and two in float32 that are trained beside it, as peft has them: alpha is as large as the rank is."""
 
     def __init__(self, base: nn.Linear, rank: int = 16) -> None:
         super().__init__()
         self.base = base
-        self.a = nn.Linear(base.in_features, rank, bias=False, dtype=base.weight.dtype)
-        self.b = nn.Linear(rank, base.out_features, bias=False, dtype=base.weight.dtype)
-        self.scale = 16.0 / rank
+        self.a = nn.Linear(base.in_features, rank, bias=False)
+        self.b = nn.Linear(rank, base.out_features, bias=False)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        made: torch.Tensor = self.base(x) + self.b(self.a(x)) * self.scale
-        return made
+        own: torch.Tensor = self.base(x)
+        return (own + self.b(self.a(x.to(self.a.weight.dtype)))).to(own.dtype)
 
 
 def _adapt(model: nn.Module, targets: list[str]) -> None:
