@@ -162,8 +162,9 @@ def _adapt(model: nn.Module, targets: list[str]) -> None:
 
 
 def _checkpoint(model: nn.Module) -> None:
-    from opscope.engine.recipe.blocks import repeated_blocks
     from torch.utils.checkpoint import checkpoint
+
+    from opscope.engine.recipe.blocks import repeated_blocks
 
     for block in repeated_blocks(model):
         plain = block.forward

@@ -33,7 +33,8 @@ TEST(Text, FitsEveryWidth) {
 // What is said about a fact goes on below it.
 TEST(Text, DetailsOfFactsAreWholeAtEveryWidth) {
   Facts facts("Model");
-  facts.add("KV cache per token", "24,576B", "12 layers of 2 x 8 heads x 64, and of 12 others the last 128 tokens");
+  facts.add("KV cache per token", "24,576B",
+            "12 layers of 2 x 8 heads x 64, and of 12 others the last 128 tokens");
   facts.add("Positions", "131,072");
   Document document{{{"a model"}}};
   document.add(facts);

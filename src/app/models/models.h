@@ -58,7 +58,8 @@ std::string capture_many(const std::vector<CaptureRequest>& requests, const Cach
 class ModelPoints : public PointSource {
  public:
   // `cache`: of captures, for questions of few points that are asked again; nullptr: none.
-  explicit ModelPoints(Listener& listener, const Cache* cache = nullptr) : listener_(listener), cache_(cache) {}
+  explicit ModelPoints(Listener& listener, const Cache* cache = nullptr)
+      : listener_(listener), cache_(cache) {}
 
   // Throws Error where Python itself is at an end, and Interrupted after Ctrl-C.
   void capture(const CaptureRequest& base, std::span<const CaptureRequest> requests,

@@ -24,7 +24,8 @@ int run_llm(const LlmFlags& flags) {
   written.texts.erase("batch");
   const std::vector<ProfileOptions> devices = profile_options_by_device(flags.cost);
   capture_as_on(devices, written);
-  const bool asks_for_cache = std::ranges::any_of(written.texts, [](const auto& each) { return each.first.starts_with("kv_"); });
+  const bool asks_for_cache =
+      std::ranges::any_of(written.texts, [](const auto& each) { return each.first.starts_with("kv_"); });
   if (asks_for_cache && written.text("phase").empty()) written.set("phase", "decode");
   request.model = request_from(written, &text.notes);
   if (!flags.cost.hardware.empty()) request.devices = devices;

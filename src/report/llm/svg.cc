@@ -1,5 +1,5 @@
-// Tokens a second over the batch, a line for each context, as far as the memory reaches; memory where no device
-// is named.
+// Tokens a second over the batch, a line for each context, as far as the memory reaches; memory where no
+// device is named.
 #include <fmt/format.h>
 
 #include <algorithm>

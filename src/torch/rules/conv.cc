@@ -190,9 +190,10 @@ void allocate_for_backward(RuleCall& call, const Conv& conv, const at::Tensor& g
   call.allocates(std::max(first, made + weight + std::max(copied->input + copied->output, weight)));
 }
 
-// With channels last nothing is copied but the weight, whose gradient is made in blocks, summed up beside them
-// and copied back. In half precision it is summed up in float32. Large windows of single channels are summed
-// up in 256 parts. Measured with oneDNN 3.12 on processors with AVX-512; what its threads hold is not here.
+// With channels last nothing is copied but the weight, whose gradient is made in blocks, summed up beside
+// them and copied back. In half precision it is summed up in float32. Large windows of single channels are
+// summed up in 256 parts. Measured with oneDNN 3.12 on processors with AVX-512; what its threads hold is not
+// here.
 void allocate_for_other_backward(RuleCall& call, const Conv& conv, bool of_input) {
   constexpr std::uint64_t kParts = 256;
   if (!call.device().is_cpu() || !uses_onednn(conv, call.threads())) return;
