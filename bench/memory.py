@@ -81,8 +81,8 @@ CPU_MODELS: dict[str, Callable[[], Made]] = {
 
 # --- how a model is run: opscope's options, and the same written out for a real run
 
-ADAPTED = {"bert": "query,value", "t5-small": "q,v", "llama-small": "q_proj,v_proj", "swin_t": "qkv"}
-BLOCKS = ("resnet50", "vit_b_16", "swin_t", "convnext_tiny", "densenet121", "bert", "gpt2", "t5-small", "llama-small")
+ADAPTED = {"bert": "query,value", "t5-small": "q,v", "llama-small": "q_proj,v_proj"}
+BLOCKS = ("resnet50", "vit_b_16", "swin_t", "convnext_tiny", "bert", "gpt2", "t5-small", "llama-small")
 CONVOLUTIONAL = ("resnet18", "resnet50", "mobilenet_v2", "efficientnet_b0", "convnext_tiny", "densenet121", "yolov8n")
 Optimizers = dict[str, Callable[..., torch.optim.Optimizer]]
 OPTIMIZERS: Optimizers = {
@@ -140,18 +140,17 @@ WAYS: dict[str, Way] = {
 
 
 class Adapted(nn.Module):
-    """A linear layer that is frozen, and two that are trained beside it: alpha is as large as the rank is."""
+    """A linear layer that is frozen, and two in float32 that are trained beside it, as peft has them: alpha is as large as the rank is."""
 
     def __init__(self, base: nn.Linear, rank: int = 16) -> None:
         super().__init__()
         self.base = base
-        self.a = nn.Linear(base.in_features, rank, bias=False, dtype=base.weight.dtype)
-        self.b = nn.Linear(rank, base.out_features, bias=False, dtype=base.weight.dtype)
-        self.scale = 16.0 / rank
+        self.a = nn.Linear(base.in_features, rank, bias=False)
+        self.b = nn.Linear(rank, base.out_features, bias=False)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        made: torch.Tensor = self.base(x) + self.b(self.a(x)) * self.scale
-        return made
+        own: torch.Tensor = self.base(x)
+        return (own + self.b(self.a(x.to(self.a.weight.dtype)))).to(own.dtype)
 
 
 def _adapt(model: nn.Module, targets: list[str]) -> None:
@@ -163,8 +162,9 @@ def _adapt(model: nn.Module, targets: list[str]) -> None:
 
 
 def _checkpoint(model: nn.Module) -> None:
-    from opscope.engine.recipe.blocks import repeated_blocks
     from torch.utils.checkpoint import checkpoint
+
+    from opscope.engine.recipe.blocks import repeated_blocks
 
     for block in repeated_blocks(model):
         plain = block.forward

@@ -28,7 +28,18 @@ from typing import Any
 import torch
 
 sys.path.insert(0, str(Path(__file__).parent))
-from memory_cases import HELD_OUT, LONG_PAST, MODELS, MOST_SEQUENCES, OPTIMIZERS, PAST_TOKENS, QUANTISED_CACHES, made, runs_of, tensors  # noqa: E402
+from memory_cases import (  # noqa: E402
+    HELD_OUT,
+    LONG_PAST,
+    MODELS,
+    MOST_SEQUENCES,
+    OPTIMIZERS,
+    PAST_TOKENS,
+    QUANTISED_CACHES,
+    made,
+    runs_of,
+    tensors,
+)
 
 Row = dict[str, Any]
 HERE = Path(__file__).parent

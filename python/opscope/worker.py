@@ -24,8 +24,8 @@ from typing import Any, TextIO
 _PR_SET_PDEATHSIG = 1  # of <sys/prctl.h>
 _TOLD_SECONDS = 0.2  # between words of progress
 _FLAGS = frozenset({
-    "autocast", "channels_last", "checkpoint", "device", "freeze", "lora", "master_weights", "min_time", "on", "phase", "repeat_ops",
-    "runs", "threads", "warmup",
+    "autocast", "channels_last", "checkpoint", "device", "freeze", "gpu", "kv_block", "kv_cache", "kv_capacity", "kv_dtype", "lora",
+    "master_weights", "min_time", "on", "phase", "repeat_ops", "runs", "threads", "warmup",
 })  # fmt: skip  # arguments that errors name
 
 
@@ -214,7 +214,8 @@ def _sweep(request: dict[str, Any], answers: Answers) -> dict[str, Any]:
     options = _options(request)
     source = _source(request, options, answers)
     answers.status(f"capturing {source.name}")
-    serve(source, options, sys.stdin, request["output"], answers.send, lambda _: None, describe)
+    kept = [*own_files(), *source.dependencies] if source.cacheable else []
+    serve(source, options, sys.stdin, request["output"], answers.send, lambda _: None, describe, kept)
     return {"cacheable": False}
 
 

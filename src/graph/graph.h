@@ -16,8 +16,8 @@
 
 #include "base/count.h"
 #include "base/error.h"
-#include "graph/dtype.h"
 #include "graph/cuda_device.h"
+#include "graph/dtype.h"
 #include "graph/kv_cache.h"
 #include "graph/measurement.h"
 #include "graph/string_pool.h"
@@ -301,8 +301,8 @@ class Graph {
   std::vector<Break> breaks;
   CaptureInfo capture;
   std::optional<CapturedCuda> cuda;  // where one was named
-  KvCache kv_cache;         // of a decode step; empty where the capture does not tell
-  Measurement measurement;  // what its ops took; empty where it was not measured
+  KvCache kv_cache;                  // of a decode step; empty where the capture does not tell
+  Measurement measurement;           // what its ops took; empty where it was not measured
 
   std::vector<std::int64_t> dims;
   std::vector<double> reals;

@@ -10,11 +10,26 @@
 namespace opscope {
 namespace {
 
-constexpr std::array<std::string_view, 20> kKnown{
-    "id",           "name",      "kind",      "vendor",      "architecture",     "note",
-    "reported_as",  "cores",     "aliases",   "memory.size", "memory.bandwidth", "peaks.matrix",
-    "peaks.vector", "caches.L1", "caches.L2", "caches.L3",   "launch.overhead",  "power.limit",
-    "compute_capability", "processors"};
+constexpr std::array<std::string_view, 20> kKnown{"id",
+                                                  "name",
+                                                  "kind",
+                                                  "vendor",
+                                                  "architecture",
+                                                  "note",
+                                                  "reported_as",
+                                                  "cores",
+                                                  "aliases",
+                                                  "memory.size",
+                                                  "memory.bandwidth",
+                                                  "peaks.matrix",
+                                                  "peaks.vector",
+                                                  "caches.L1",
+                                                  "caches.L2",
+                                                  "caches.L3",
+                                                  "launch.overhead",
+                                                  "power.limit",
+                                                  "compute_capability",
+                                                  "processors"};
 
 class DeviceReader {
  public:
@@ -121,7 +136,7 @@ class DeviceReader {
     if (!device)
       fail(item, "'" + text + "' is no " + (is_processors ? "number of processors" : "compute capability"),
            is_processors ? "for example 108" : "for example 8.0");
-    return *number_from<double>(text);
+    return number_from<double>(text).value_or(0);  // which a device of it was made of
   }
 
   [[noreturn]] void unknown(const TomlItem& item) const {

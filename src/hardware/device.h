@@ -48,10 +48,10 @@ struct Device {
   std::string name;  // "NVIDIA H200 SXM 141GB"
   std::string kind;  // "gpu" or "cpu"
   std::string vendor, architecture, note;
-  std::vector<std::string> aliases;      // what people call it: "a100"
-  std::vector<std::string> reported_as;  // what PyTorch or the system call it: "NVIDIA H200"
-  std::string file;                      // of the user; empty for one that opscope knows
-  std::uint32_t cores = 0;               // of a CPU; 0: not said
+  std::vector<std::string> aliases;                      // what people call it: "a100"
+  std::vector<std::string> reported_as;                  // what PyTorch or the system call it: "NVIDIA H200"
+  std::string file;                                      // of the user; empty for one that opscope knows
+  std::uint32_t cores = 0;                               // of a CPU; 0: not said
   std::optional<Figure> compute_capability, processors;  // of a CUDA device: "8.0", "108"
   Figure memory_bandwidth;
   std::optional<Figure> memory_size;

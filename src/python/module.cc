@@ -70,8 +70,7 @@ void bind_session(py::module_& m) {
            py::arg("declared_ops") = std::vector<std::string>(),
            py::arg("limits") = std::map<std::string, std::int64_t>(), py::kw_only(),
            py::arg("flipped") = std::vector<std::uint32_t>(), py::arg("assume") = Answers(),
-           py::arg("tried") = Answers(), py::arg("max_ops") = py::none(),
-           py::arg("cuda") = std::string())
+           py::arg("tried") = Answers(), py::arg("max_ops") = py::none(), py::arg("cuda") = std::string())
       .def("add_model", &Session::add_model)
       .def("add_input", &Session::add_input)
       .def("add_output", &Session::add_output)

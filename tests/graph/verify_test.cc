@@ -124,7 +124,10 @@ const Breakage kBreakages[] = {
     {"layer 0 of the KV cache is sliding and has a window of 0",
      [](Graph& g) { g.kv_cache.layers = {{.kind = KvKind::kSliding}}; }},
     {"layer 0 of the KV cache has a negative size", [](Graph& g) { g.kv_cache.layers = {{.heads = -1}}; }},
-    {"there is no CUDA device 9.0x0", [](Graph& g) { g.cuda = {{.processors = 0}, 0}; }},
+    {"there is no CUDA device 9.0x0",
+     [](Graph& g) {
+       g.cuda = {{.processors = 0}, 0};
+     }},
     {"the KV cache has a negative size", [](Graph& g) { g.kv_cache.block = 0; }},
     {"latent attention has a negative size", [](Graph& g) { g.kv_cache.latent.heads = -1; }},
     {"run 1 of 1 is the typical one",

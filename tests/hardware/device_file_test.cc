@@ -195,10 +195,14 @@ TEST(KnownDevices, CudaDevicesSayTheirKind) {
 }
 
 TEST(DeviceFile, ACudaDeviceHasBothFiguresOrNeither) {
-  const std::string capability = "compute_capability = { value = \"8.0\" }\n", processors = "processors = { value = \"108\" }\n";
-  const auto read = [](const std::string& lines) { return read_device(lines + std::string(kSmall), "mine.toml").cuda(); };
+  const std::string capability = "compute_capability = { value = \"8.0\" }\n",
+                    processors = "processors = { value = \"108\" }\n";
+  const auto read = [](const std::string& lines) {
+    return read_device(lines + std::string(kSmall), "mine.toml").cuda();
+  };
   EXPECT_EQ(read(capability + processors), (CudaDevice{8, 0, 108}));
-  EXPECT_EQ(refusal(capability + std::string(kSmall)).substr(0, 55), "a CUDA device has both a compute capability and a numbe");
+  EXPECT_EQ(refusal(capability + std::string(kSmall)).substr(0, 55),
+            "a CUDA device has both a compute capability and a numbe");
   EXPECT_EQ(refusal("compute_capability = { value = \"eight\" }\n" + std::string(kSmall)),
             "'eight' is no compute capability | mine.toml:1 | for example 8.0");
   EXPECT_EQ(refusal("processors = { value = \"0\" }\n" + std::string(kSmall)),
@@ -208,7 +212,8 @@ TEST(DeviceFile, ACudaDeviceHasBothFiguresOrNeither) {
 TEST(CudaDeviceText, ComesBackAndRefusesOthers) {
   for (const CudaDevice& device : {CudaDevice{}, CudaDevice{8, 6, 84}, CudaDevice{12, 0, 188}})
     EXPECT_EQ(cuda_device_from(to_text(device)), device);
-  for (const char* text : {"", "8.0", "8x108", "8.0x", "8.0x0", "8.0x-1", ".0x1", "8.10x1", "a.0x1", "8.0x108x", "108x8.0"})
+  for (const char* text :
+       {"", "8.0", "8x108", "8.0x", "8.0x0", "8.0x-1", ".0x1", "8.10x1", "a.0x1", "8.0x108x", "108x8.0"})
     EXPECT_EQ(cuda_device_from(text), std::nullopt) << text;
 }
 

@@ -145,6 +145,60 @@ def test_what_comes_and_goes_inside_an_op_is_its_workspace() -> None:
     assert len(found["storages"]) == 3
 
 
+def workspace_of(call: Callable[..., Any], op: str, *inputs: torch.Tensor) -> int:
+    return int(next(each.get("workspace", 0) for each in document(call, *inputs)["ops"] if each["op"] == f"aten::{op}"))
+
+
+def real_workspace(call: Callable[..., Any], *inputs: torch.Tensor) -> int:
+    """By the allocator's own reports: the most that is held, without what stays."""
+    call(*inputs)
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], profile_memory=True) as profiler:
+        kept = call(*inputs)
+    events: Any = profiler.profiler
+    now = peak = 0
+    for event in sorted(events.kineto_results.events(), key=lambda event: event.start_ns()):
+        if event.name() == "[memory]":
+            now += event.nbytes()
+            peak = max(peak, now)
+    return peak - int(kept.untyped_storage().nbytes())
+
+
+def test_the_mean_of_halves_is_that_of_a_copy() -> None:
+    x = torch.rand(64, 128)
+    for dtype in (torch.bfloat16, torch.float16):
+        told = workspace_of(lambda x: x.mean(), "mean", x.to(dtype))
+        assert told == 64 * 128 * 4 == pytest.approx(real_workspace(lambda x: x.mean(), x.to(dtype)), abs=256)
+    assert workspace_of(lambda x: x.mean(), "mean", x) == 0
+
+
+def test_a_maximum_is_found_with_its_place() -> None:
+    x = torch.rand(2, 3, 16, 16)
+    for dtype in (torch.float32, torch.bfloat16):
+        told = workspace_of(lambda x: F.max_pool2d(x, 2), "max_pool2d", x.to(dtype))
+        assert told == 2 * 3 * 8 * 8 * 8 == real_workspace(lambda x: F.max_pool2d(x, 2), x.to(dtype))
+
+
+@pytest.mark.parametrize(
+    ("groups", "window", "last", "dtype", "weights"),
+    [
+        (1, 3, True, torch.float32, 2),  # its blocks, and the sum beside them
+        (32, 7, True, torch.float32, 257),  # in 256 parts
+        (32, 3, True, torch.float32, 2),
+        (1, 3, True, torch.bfloat16, 2),
+    ],
+)
+def test_the_gradient_of_a_convolutions_weight(groups: int, window: int, last: bool, dtype: torch.dtype, weights: int) -> None:
+    layout = torch.channels_last if last else torch.contiguous_format
+    x = torch.rand(2, 32, 8, 8, dtype=dtype).to(memory_format=layout)
+    w = torch.rand(32, 32 // groups, window, window, dtype=dtype).to(memory_format=layout)
+
+    def gradients(grad: torch.Tensor, x: torch.Tensor, w: torch.Tensor) -> Any:
+        pad = [window // 2, window // 2]
+        return torch.ops.aten.convolution_backward(grad, x, w, None, [1, 1], pad, [1, 1], False, [0, 0], groups, [True, True, False])
+
+    assert workspace_of(gradients, "convolution_backward", x, x, w) == weights * w.nbytes
+
+
 def test_what_autograd_saves_is_memory_of_its_own() -> None:
     def step(x: torch.Tensor, classes: torch.Tensor) -> torch.Tensor:
         with torch.enable_grad():

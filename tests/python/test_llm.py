@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import os
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -139,6 +140,9 @@ def test_only_the_last_logits() -> None:
         ("gpt2", {"prompt": 2000}, "1,024 positions"),
         ("gpt2", {"hardware": "h2000"}, "h2000"),
         ("gpt2", {"seq_len": 12}, "have their own sizes"),
+        ("gpt2", {"phase": "decode"}, "have their own sizes"),
+        ("gpt2", {"kv_dtype": "int3"}, "no kv_dtype called"),
+        ("gpt2", {"kv_block": 16, "kv_cache": "static"}, "not in blocks"),
     ],
 )
 def test_what_cannot_be_asked(model: str, options: dict[str, Any], message: str) -> None:
@@ -162,3 +166,31 @@ def test_the_command_line_gives_the_same() -> None:
     done = subprocess.run([*words, "--format", "json", "--quiet"], capture_output=True, text=True, check=True)
     found = json.loads(done.stdout)
     assert found == opscope.llm("gpt2", hardware="l4", batch=[1, 4], prompt=128, generate=32).to_dict()
+
+
+def test_a_cache_of_another_kind_is_that_of_the_decode_steps() -> None:
+    own, asked = (opscope.llm("gpt2", prompt=128, generate=32, batch=[1, 4], **options) for options in ({}, {"kv_dtype": "fp8"}))
+    assert asked.kv_bytes_per_token * 4 == own.kv_bytes_per_token  # float32 is published
+    prefills = [[step for step in found.steps if step["phase"] == "prefill"] for found in (own, asked)]
+    assert prefills[0] == prefills[1]
+
+
+def test_the_second_page_needs_no_python(tmp_path: Path) -> None:
+    """Its captures are kept, and answer other questions too."""
+    words = [PROGRAM, "llm", "gpt2", "--prompt", "64", "--generate", "16", "--batch", "1,2", "--format", "json", "--quiet"]
+    environment = {**os.environ, "OPSCOPE_CACHE_DIR": str(tmp_path)}
+
+    def answer(*more: str) -> str:
+        return subprocess.run([*words, *more], capture_output=True, text=True, check=True, env=environment).stdout
+
+    first = answer()
+    kept = sorted(tmp_path.rglob("*.json"))
+    assert len(kept) == json.loads(first)["captures"]
+    times = [path.stat().st_mtime_ns for path in kept]
+    assert answer() == first
+    assert all(later >= before for later, before in zip((path.stat().st_mtime_ns for path in kept), times, strict=True))
+    assert sorted(tmp_path.rglob("*.json")) == kept
+    shown = subprocess.run([*words, "--debug"], capture_output=True, text=True, check=True, env={**environment, "PYTHONVERBOSE": "1"})
+    assert "import 'torch" not in shown.stderr
+    assert answer("--no-cache") == first
+    assert sorted(tmp_path.rglob("*.json")) == kept

@@ -84,9 +84,9 @@ def test_fit_within_a_time() -> None:
     assert found.limited_by == "time"
     assert found.best is not None and found.next is not None
     assert found.best.predicted_seconds <= 5e-3 < found.next.predicted_seconds
-    largest = opscope.predict("resnet18", hardware="h200", mode="graph", device="cpu", batch=found.largest)
+    largest = opscope.predict("resnet18", hardware="h200", mode="graph", batch=found.largest)
     assert math.isclose(largest.totals.predicted_seconds, found.best.predicted_seconds, rel_tol=1e-9)
-    tight = opscope.fit("resnet18", hardware="h200", mode="graph", max_time="5ms", memory="100MB")
+    tight = opscope.fit("resnet18", hardware="h200", mode="graph", max_time="5ms", memory="300MB")
     assert (tight.limited_by, tight.second_limit["kind"]) == ("memory", "time")
 
 

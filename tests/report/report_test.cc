@@ -30,6 +30,23 @@ TEST(Text, FitsEveryWidth) {
   }
 }
 
+// What is said about a fact goes on below it.
+TEST(Text, DetailsOfFactsAreWholeAtEveryWidth) {
+  Facts facts("Model");
+  facts.add("KV cache per token", "24,576B",
+            "12 layers of 2 x 8 heads x 64, and of 12 others the last 128 tokens");
+  facts.add("Positions", "131,072");
+  Document document{{{"a model"}}};
+  document.add(facts);
+  TextOptions options;
+  for (options.width = 60; options.width <= 120; options.width += 5) {
+    const std::string text = to_text(document, options);
+    EXPECT_FALSE(has(text, "…")) << text;
+    EXPECT_TRUE(has(text, "tokens\nPositions")) << text;
+    for (const auto& line : lines_of(text)) EXPECT_LE(display_width(line), options.width) << line;
+  }
+}
+
 TEST(Text, SaysWhatMatters) {
   const Graph graph = ResNet18::make();
   const std::string text = to_format(make_profile(graph), Format::kText);

@@ -145,6 +145,15 @@ TEST(SvgAxis, LinearAxesEndAtATick) {
   EXPECT_EQ(linear_axis(0, 0, 100, Unit::kCount).high, 1);
 }
 
+TEST(SvgAxis, PowersOfTwoWhereTheyAreCounted) {
+  Axis axis = log_axis(1, 256, 0, 100, Unit::kPlain);
+  axis.by_two = true;
+  std::vector<std::string> labels;
+  for (const Tick& tick : axis.ticks(5))
+    if (!tick.label.empty()) labels.push_back(tick.label);
+  EXPECT_EQ(labels, (std::vector<std::string>{"1", "4", "16", "64", "256"}));
+}
+
 TEST(SvgAxis, LogAxesHoldTheirEnds) {
   for (const auto& [low, high] : {std::pair{1.0, 1.0}, {0.02, 300.0}, {1.0, 1e12}, {5.0, 40.0}}) {
     const Axis axis = log_axis(low, high, 0, 100, Unit::kPlain);

@@ -81,6 +81,8 @@ def llm(
         if given is not None and given < 1:
             raise error(f"{name} is {given}", name, "a whole number of 1 or more")
     options = on_hardware(options, hardware, model, as_gpu=True)
+    if options.get("phase") is None and any(options.get(name) is not None for name in ("kv_cache", "kv_capacity", "kv_dtype", "kv_block")):
+        options = {**options, "phase": "decode"}  # of its decode steps
     asked = Options(**{**options, "dtype": options.get("dtype") or "published"})
     settings = cost_settings(hardware=hardware, float32=float32, routing=routing, mode=mode, host=host)
     with _in_a_row():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -82,8 +82,11 @@ def with_batch(inputs: Inputs, batch: int) -> Inputs:
 
 
 def serve(source: Source, options: Options, lines: Iterable[str], output: str, send: Callable[[str, Any], None], status: Status,
-          describe: Callable[[BaseException], dict[str, Any]]) -> None:  # fmt: skip
-    """The command line's side: lists of sizes come in a line each, captures go to files, one a point."""
+          describe: Callable[[BaseException], dict[str, Any]], kept: Sequence[str] = ()) -> None:  # fmt: skip
+    """The command line's side: lists of sizes come in a line each, captures go to files, one a point.
+
+    `kept` are the files that a capture depends on, where it may be used again.
+    """
     points = Points(source, options)
     with _in_a_row():
         for line in lines:
@@ -91,9 +94,11 @@ def serve(source: Source, options: Options, lines: Iterable[str], output: str, s
                 index = sizes.pop("index")
                 try:
                     graph = points.capture(sizes, status)
+                    for path in kept:
+                        graph.add_dependency(path)
                     with open(f"{output}.{index}", "w", encoding="utf-8") as file:
                         file.write(graph.to_json())
-                    send("finished", {"index": index})
+                    send("finished", {"index": index, "cacheable": bool(kept)})
                 except (Exception, SystemExit) as problem:
                     send("finished", {"index": index, "error": describe(problem)})
 

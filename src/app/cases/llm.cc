@@ -1,4 +1,7 @@
 // `opscope llm` as a use case: the request as a question, and steps of it as captures.
+#include <algorithm>
+#include <array>
+
 #include "app/cases/question.h"
 #include "base/error.h"
 
@@ -22,8 +25,16 @@ LlmQuestion question_of(const LlmRequest& request) {
   return question;
 }
 
+constexpr std::array kOfDecode{"kv_cache", "kv_capacity", "kv_dtype", "kv_block"};
+
+// Of its cache, which is asked for with the phase of a decode step.
+bool asks_for_cache(const CaptureRequest& model) {
+  return std::ranges::any_of(kOfDecode, [&](const char* key) { return capture_field(key).is_given(model); });
+}
+
 // What decides the steps is not asked for beside them.
-void refuse_steps(const CaptureRequest& model, Voice voice) {
+void refuse_steps(CaptureRequest model, Voice voice) {
+  if (asks_for_cache(model)) model.phase.clear();
   for (const char* key : {"batch", "seq_len", "past_len", "phase", "last_logits", "input_shape", "inputs",
                           "image_size", "training", "dims"})
     if (capture_field(key).is_given(model))
@@ -46,10 +57,11 @@ void throw_first_problem(const PointSource& source) {
 CaptureRequest step_of(const CaptureRequest& model, LlmPhase phase, std::int64_t batch, std::int64_t tokens) {
   CaptureRequest request = model;
   request.batch = batch, request.phase = name(phase);
-  if (phase == LlmPhase::kPrefill)
+  if (phase == LlmPhase::kPrefill) {
     request.seq_len = tokens, request.last_logits = true;
-  else
-    request.past_len = tokens;
+    request.kv_cache.clear(), request.kv_dtype.clear(), request.kv_capacity.reset(), request.kv_block.reset();
+  }
+  if (phase == LlmPhase::kDecode) request.past_len = tokens;
   return request;
 }
 

@@ -339,8 +339,8 @@ FitAnswer fit(const FitRequest& request, PointSource& source) {
       fit_question(request.variable, {request.memory, request.max_time, request.reserve}, request.step,
                    request.profile.hardware.get(), request.voice == Voice::kFlags);
   const bool is_dim = is_dimension(question.variable, request.model);
-  const Axes axes(on_hardware(request.model, request.profile), {{question.variable, std::to_string(question.first), is_dim}},
-                  request.voice);
+  const Axes axes(on_hardware(request.model, request.profile),
+                  {{question.variable, std::to_string(question.first), is_dim}}, request.voice);
   const SweepCapture capture = axes.captures(source);
   const FitAnswer answer = find_fit(question, request.profile, [&](std::int64_t value, const auto& give) {
     const SweepPlace place{value};

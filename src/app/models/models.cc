@@ -346,25 +346,52 @@ void ModelPoints::read_files(std::span<const CaptureRequest> requests, const Giv
   listener_.resting();
 }
 
+std::vector<std::size_t> ModelPoints::told_from_cache(std::span<const CaptureRequest> requests,
+                                                      const Give& give) {
+  std::vector<std::size_t> left;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    auto graph = cache_ ? cached_model(requests[i], *cache_) : std::nullopt;
+    if (!graph) {
+      left.push_back(i);
+      continue;
+    }
+    say(requests[i].model);
+    give_edited(i, *graph, requests[i], give);
+  }
+  return left;
+}
+
+void ModelPoints::give_edited(std::size_t index, Graph& graph, const CaptureRequest& request,
+                              const Give& give) {
+  try {
+    apply_edits(graph, request);
+  } catch (const Error& error) {
+    return fail(index, error, give);
+  }
+  give(index, &graph, "");
+}
+
 void ModelPoints::ask(const CaptureRequest& base, std::span<const CaptureRequest> requests,
                       const Give& give) {
+  const std::vector<std::size_t> left = told_from_cache(requests, give);
+  if (left.empty()) return;
+  std::vector<CaptureRequest> asked;
+  for (const std::size_t i : left) asked.push_back(requests[i]);
   if (!worker_) worker_.emplace(listener_);
   const std::string output = worker_->file("captures");
   const std::string request = to_json(base, "sweep", [&](JsonWriter& json) { json.field("output", output); });
-  worker_->ask(request, line_of(base, requests), requests.size(), [&](const Answer& answer) {
+  worker_->ask(request, line_of(base, asked), asked.size(), [&](const Answer& answer) {
     say(base.model);
+    const std::size_t index = left[answer.index];
     const auto& [what, where, hint, traceback, candidates] = answer.error;
-    if (!what.empty()) return fail(answer.index, Error(what, where, hint), give);
+    if (!what.empty()) return fail(index, Error(what, where, hint), give);
     const std::string file = output + "." + std::to_string(answer.index);
-    Graph graph = read_capture(read_file(file), "capture of " + base.model);
+    const std::string bytes = read_file(file);
+    Graph graph = read_capture(bytes, "capture of " + base.model);
     std::error_code ignored;
     std::filesystem::remove(file, ignored);
-    try {
-      apply_edits(graph, requests[answer.index]);
-    } catch (const Error& error) {
-      return fail(answer.index, error, give);
-    }
-    give(answer.index, &graph, "");
+    if (cache_ && answer.cacheable) cache_->write(cache_->key(requests[index], "capture"), bytes);
+    give_edited(index, graph, requests[index], give);
   });
 }
 

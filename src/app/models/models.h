@@ -57,7 +57,9 @@ std::string capture_many(const std::vector<CaptureRequest>& requests, const Cach
 // model once and is told what to capture next.
 class ModelPoints : public PointSource {
  public:
-  explicit ModelPoints(Listener& listener) : listener_(listener) {}
+  // `cache`: of captures, for questions of few points that are asked again; nullptr: none.
+  explicit ModelPoints(Listener& listener, const Cache* cache = nullptr)
+      : listener_(listener), cache_(cache) {}
 
   // Throws Error where Python itself is at an end, and Interrupted after Ctrl-C.
   void capture(const CaptureRequest& base, std::span<const CaptureRequest> requests,
@@ -69,11 +71,15 @@ class ModelPoints : public PointSource {
 
  private:
   void read_files(std::span<const CaptureRequest> requests, const Give& give);
+  // Those that are in the cache are told of; the others, by their places in `requests`, are left.
+  std::vector<std::size_t> told_from_cache(std::span<const CaptureRequest> requests, const Give& give);
   void ask(const CaptureRequest& base, std::span<const CaptureRequest> requests, const Give& give);
+  void give_edited(std::size_t index, Graph& graph, const CaptureRequest& request, const Give& give);
   void fail(std::size_t index, const Error& problem, const Give& give);
   void say(const std::string& model) { listener_.progress(++done_, total_, "capturing " + model); }
 
   Listener& listener_;
+  const Cache* cache_;
   SignalsNoted signals_;
   std::optional<PythonWorker> worker_;
   std::optional<Error> first_problem_;

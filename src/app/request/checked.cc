@@ -174,7 +174,8 @@ CaptureRequest checked(CaptureRequest request, Voice voice) {
   check_kv_cache(request, voice);
   const bool has_device = !request.device.empty() || voice == Voice::kFlags;  // an object may lie on one
   if (!request.gpu.empty() && has_device && !request.device.starts_with("cuda"))
-    throw Error("a CUDA device is named for a capture that is not of one", capture_field("gpu").name_for(voice),
+    throw Error("a CUDA device is named for a capture that is not of one",
+                capture_field("gpu").name_for(voice),
                 voice == Voice::kFlags ? "add --device cuda" : "add device='cuda'");
   check_training(request, voice);
   if (!request.quantize_only.empty() && (request.quantize.empty() || request.quantize == "none"))

@@ -55,8 +55,10 @@ constexpr std::array kFields{
     row("kv_capacity", "--kv-capacity", &Request::kv_capacity, "N",
         "Tokens that a static KV cache has room for, default those in it and the next"),
     row("kv_dtype", "--kv-dtype", &Request::kv_dtype, "DTYPE",
-        "Dtype that the KV cache is stored in: fp8, int8, int4, bfloat16, ...; int4:hqq, int8:hqq or int4:quanto: "
-        "as that library does, which must be installed", {.words = kKvDTypes}),
+        "Dtype that the KV cache is stored in: fp8, int8, int4, bfloat16, ...; int4:hqq, int8:hqq or "
+        "int4:quanto: "
+        "as that library does, which must be installed",
+        {.words = kKvDTypes}),
     row("kv_block", "--kv-block", &Request::kv_block, "N",
         "Tokens that the KV cache is allocated in, as servers page it, for example 16"),
     row("last_logits", "--last-logits", &Request::last_logits, "",

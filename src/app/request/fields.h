@@ -47,7 +47,7 @@ struct CaptureRequest {
   std::optional<std::int64_t> max_ops;  // after which a capture is stopped
   Sizes dims;                           // dynamic dimensions of a .pt2 or ONNX file
   std::string dtype, device;            // "": the model's own
-  std::string gpu;                      // "8.0x108": the kind of "cuda"; "": the one at hand, else a Hopper GPU
+  std::string gpu;  // "8.0x108": the kind of "cuda"; "": the one at hand, else a Hopper GPU
   std::string tracer = "auto";
   std::string registry;
   bool trust = false, download = false;

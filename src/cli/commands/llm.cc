@@ -1,6 +1,8 @@
 // `opscope llm`: a language model as it is served, on one page.
 #include "report/llm/llm.h"
 
+#include <algorithm>
+
 #include "cli/flags/flags.h"
 
 namespace opscope {
@@ -22,13 +24,17 @@ int run_llm(const LlmFlags& flags) {
   written.texts.erase("batch");
   const std::vector<ProfileOptions> devices = profile_options_by_device(flags.cost);
   capture_as_on(devices, written);
+  const bool asks_for_cache =
+      std::ranges::any_of(written.texts, [](const auto& each) { return each.first.starts_with("kv_"); });
+  if (asks_for_cache && written.text("phase").empty()) written.set("phase", "decode");
   request.model = request_from(written, &text.notes);
   if (!flags.cost.hardware.empty()) request.devices = devices;
   request.mode_is_given = !flags.cost.mode.empty();
   const PictureOutput output(flags, text);
   request.plot = output.is_picture();
   Talk talk(flags.talk);
-  ModelPoints points(talk);
+  const Cache cache(!written.no_cache, talk);
+  ModelPoints points(talk, &cache);
   const LlmAnswer answer = ask_llm(request, points);
   output.is_picture() ? output.write_picture(llm_svg(answer))
                       : output.write(to_format(answer, output.format(), text));

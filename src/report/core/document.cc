@@ -32,7 +32,7 @@ std::optional<Format> find_format(std::string_view text) {
 }  // namespace
 
 Facts::Facts(std::string heading)
-    : Section{heading, {{words(heading), number("").strong(), words("", 20).quiet()}, {}}} {}
+    : Section{heading, {{words(heading), number("").strong(), words("", 20).quiet().wrapped()}, {}}} {}
 
 Section titled_section(std::string title, Table table) {
   table.columns.front().title = title;

@@ -92,6 +92,7 @@ struct Column {
   int min_width = 0;      // where positive, the column may be cut down to it
   bool optional = false;  // left out where cutting is not enough
   int good_width = 0;     // of names: other columns are cut or left out before these are cut further
+  bool wraps = false;     // of the last: what is too wide goes on in lines below, instead of being cut
   std::string key{};      // of JSON and the header of CSV; without one it is for people alone
   Unit unit = Unit::kPlain;
   In in = In::kAll;
@@ -100,6 +101,7 @@ struct Column {
   bool is_in(In format) const;
   Column only(In format) && { return in = format, std::move(*this); }
   Column or_not() && { return optional = true, std::move(*this); }
+  Column wrapped() && { return wraps = true, std::move(*this); }
   Column quiet() && { return style = Style::kQuiet, std::move(*this); }
   Column strong() && { return style = Style::kStrong, std::move(*this); }
 };

@@ -220,12 +220,25 @@ std::string text_table(const Table& asked, const TextOptions& options) {
   const int between = roomy ? kWideGap : total_width(widths) <= options.width ? kGap : 1;
   const std::string gap(static_cast<std::size_t>(between), ' ');
   const auto add = [&](const auto& row, auto&& to_cell) {
+    std::vector<std::string> further;  // lines of the last column
     for (std::size_t c = 0; c < widths.size(); ++c) {
       if (widths[c] == 0) continue;
       if (c > 0) out += gap;
-      out += draw(to_cell(row[c]), widths[c], table.columns[c].align, options.color);
+      Cell cell = to_cell(row[c]);
+      if (table.columns[c].wraps && c + 1 == widths.size() && display_width(text_in(cell)) > widths[c]) {
+        further = wrapped_lines(text_in(cell), widths[c], display_width);
+        text_in(cell) = further.front();
+        further.erase(further.begin());
+      }
+      out += draw(cell, widths[c], table.columns[c].align, options.color);
     }
     end_line(out);
+    const int indent = total_width(widths, between) - widths.back();
+    for (const std::string& line : further) {
+      out.append(static_cast<std::size_t>(indent), ' ');
+      out += paint(line, table.columns.back().style, options.color);
+      end_line(out);
+    }
   };
   const bool titled = std::ranges::any_of(table.columns, [](const Column& c) { return !c.title.empty(); });
   if (titled) add(table.columns, [](const Column& column) { return Cell{column.title, Style::kStrong}; });

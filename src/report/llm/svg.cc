@@ -1,5 +1,5 @@
-// Tokens a second over the batch, a line for each context: filled where it fits the memory, hollow where it
-// does not. The faint lines are what one user gets.
+// Tokens a second over the batch, a line for each context, as far as the memory reaches; memory where no
+// device is named.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -52,13 +52,16 @@ struct Picture {
   void scale() {
     double right = 1, low = 1e300, high = 0;
     for (const LlmPoint& point : answer.points) {
+      if (!point.fits) continue;
       right = std::max(right, static_cast<double>(point.batch));
       low = std::min(low, value(point)), high = std::max(high, value(point));
     }
     if (!(low > 0) || !(high > low)) low = 1, high = std::max(high, 2.0);
     const Unit unit = device ? Unit::kCount : Unit::kBytes;
     x_axis = log_axis(1, std::max(right, 2.0), kPlot.x, kPlot.right(), Unit::kPlain);
+    x_axis.by_two = true;
     y_axis = log_axis(low, high, kPlot.bottom(), kPlot.y, unit);
+    y_axis.few_decades = 2.6;
   }
 
   std::string color(std::size_t line) const {
@@ -70,31 +73,31 @@ struct Picture {
   std::string tip(const LlmPoint& point) const {
     std::string text = fmt::format("batch {}, context {}: ", point.batch, point.context);
     if (device) text += fmt::format("{:.0f} tokens/s, {:.1f} for each user, ", point.rate, point.user_rate);
-    return text + format_bytes(point.memory) + (point.fits ? "" : ": more than the memory");
+    return text + format_bytes(point.memory);
+  }
+
+  bool ends(std::size_t index) const {
+    return std::ranges::any_of(answer.points, [&](const LlmPoint& point) {
+      return point.context == contexts[index] && !point.fits;
+    });
   }
 
   void draw_line(std::size_t index) {
     const std::string ink = color(index);
-    std::vector<Point> fitting, beyond;
-    for (const LlmPoint& point : answer.points) {
-      if (point.context != contexts[index]) continue;
-      const Point at{x_axis.at(static_cast<double>(point.batch)), y_axis.at(value(point))};
-      if (point.fits) {
-        fitting.push_back(at);
-      } else {
-        if (beyond.empty() && !fitting.empty()) beyond.push_back(fitting.back());
-        beyond.push_back(at);
-      }
-    }
-    svg.polyline(fitting, {.stroke = ink, .stroke_width = 2});
-    if (beyond.size() > 1) svg.polyline(beyond, {.stroke = ink, .stroke_width = 1.2, .dash = "4 4"});
+    std::vector<Point> places;
+    std::vector<const LlmPoint*> points;
     for (const LlmPoint& point : answer.points)
-      if (point.context == contexts[index]) {
-        const Point at{x_axis.at(static_cast<double>(point.batch)), y_axis.at(value(point))};
-        svg.circle(at, 3.2,
-                   {.fill = point.fits ? std::string_view(ink) : kPaper, .stroke = ink, .stroke_width = 1.2},
-                   tip(point));
+      if (point.context == contexts[index] && point.fits) {
+        places.push_back({x_axis.at(static_cast<double>(point.batch)), y_axis.at(value(point))});
+        points.push_back(&point);
       }
+    svg.polyline(places, {.stroke = ink, .stroke_width = 2});
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      const bool is_last = i + 1 == places.size() && ends(index);
+      svg.circle(places[i], is_last ? 4.4 : 3.2,
+                 {.fill = is_last ? kPaper : std::string_view(ink), .stroke = ink, .stroke_width = 1.6},
+                 tip(*points[i]));
+    }
   }
 
   void legend() {
@@ -109,8 +112,8 @@ struct Picture {
     const bool cut = std::ranges::any_of(answer.points, [](const LlmPoint& point) { return !point.fits; });
     if (!cut) return;
     y += 6;
-    svg.circle({x + 9, y}, 3.2, {.fill = kPaper, .stroke = kQuietInk, .stroke_width = 1.2});
-    svg.text({x + 25, y}, "does not fit the memory", {.font = kText, .centred = true});
+    svg.circle({x + 9, y}, 4.4, {.fill = kPaper, .stroke = kQuietInk, .stroke_width = 1.6});
+    svg.text({x + 25, y}, "the next size does not fit", {.font = kText, .centred = true});
   }
 };
 

@@ -53,12 +53,25 @@ std::vector<Tick> linear_ticks(const Axis& axis, int about) {
   return ticks;
 }
 
+// Every power of two, labelled as often as there is room.
+std::vector<Tick> ticks_by_two(const Axis& axis, int about) {
+  const int first = static_cast<int>(std::ceil(std::log2(axis.low) - 1e-9));
+  const int last = static_cast<int>(std::floor(std::log2(axis.high) + 1e-9));
+  const int stride = std::max(1, (last - first + about) / std::max(about, 1));
+  std::vector<Tick> ticks;
+  for (int power = first; power <= last; ++power) {
+    const double value = std::pow(2, power);
+    ticks.push_back({value, value >= 1 && power % stride == 0 ? tick_label(value, axis.unit) : ""});
+  }
+  return ticks;
+}
+
 // Every decade, or every n-th where there are many; small ticks between decades where there are few. 2 and 5
-// are labelled as well where there is less than a decade and a half.
+// are labelled as well where there are very few.
 std::vector<Tick> log_ticks(const Axis& axis, int about) {
   const double low = std::log10(axis.low), high = std::log10(axis.high);
   const int stride = std::max(1, static_cast<int>(std::ceil((high - low) / (about + 2))));
-  const bool few = high - low < 1.5;
+  const bool few = high - low < axis.few_decades;
   std::vector<Tick> ticks;
   for (int power = static_cast<int>(std::floor(low)); power <= static_cast<int>(std::floor(high)); ++power)
     for (int factor = 1; factor < 10; ++factor) {
@@ -105,20 +118,26 @@ double Axis::at(double value) const {
 
 std::vector<Tick> Axis::ticks(int about) const {
   if (!(high > low)) return {};
-  return logarithmic ? log_ticks(*this, about) : linear_ticks(*this, about);
+  if (!logarithmic) return linear_ticks(*this, about);
+  return by_two ? ticks_by_two(*this, about) : log_ticks(*this, about);
 }
 
 Axis linear_axis(double most, double from, double to, Unit unit, int ticks) {
   OPSCOPE_CHECK(std::isfinite(most));
   if (!(most > 0)) most = 1;
   const double step = nice_step(most / ticks);
-  return {0, step * std::ceil(most / step - 1e-9), from, to, false, unit};
+  return {.low = 0, .high = step * std::ceil(most / step - 1e-9), .from = from, .to = to, .unit = unit};
 }
 
 Axis log_axis(double low, double high, double from, double to, Unit unit) {
   OPSCOPE_CHECK(low > 0 && high >= low && std::isfinite(high));
   const double room = std::max(0.05 * std::log10(high / low), 0.3);  // in decades
-  return {low / std::pow(10, room), high * std::pow(10, room), from, to, true, unit};
+  return {.low = low / std::pow(10, room),
+          .high = high * std::pow(10, room),
+          .from = from,
+          .to = to,
+          .logarithmic = true,
+          .unit = unit};
 }
 
 void draw_x_axis(Svg& svg, const Axis& axis, const Box& plot, std::string_view title) {

@@ -20,6 +20,8 @@ struct Axis {
   double from = 0, to = 1;  // where low and high are drawn; from > to for axes that go up
   bool logarithmic = false;
   Unit unit = Unit::kPlain;
+  bool by_two = false;       // logarithmic: its ticks are powers of two
+  double few_decades = 1.5;  // below so many, 2 and 5 are labelled beside 1 and 10
 
   double at(double value) const;  // outside where the value is
   std::vector<Tick> ticks(int about = 5) const;

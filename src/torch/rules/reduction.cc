@@ -73,6 +73,9 @@ bool reduce(RuleCall& call) {
   if (kOp.needs_elements && self->numel() == 0) return false;
   const Sizes sizes = reduced_sizes(*self, reduced, kOp.keepdim != kAbsent && call.flag(kOp.keepdim));
   for (int i = 0; i < kOp.results; ++i) call.output(sizes, dtype);
+  // Of halves the CPU's mean is that of a copy in float32.
+  if (kOp.output == Output::kMean && call.device().is_cpu() && (dtype == at::kHalf || dtype == at::kBFloat16))
+    call.allocates(static_cast<std::uint64_t>(self->numel()) * sizeof(float));
   return !kOp.indices || call.output(sizes, at::kLong);
 }
 

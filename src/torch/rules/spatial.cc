@@ -103,7 +103,10 @@ bool max_pool(RuleCall& call) {
   const Sizes strides =
       is_volume ? volume_strides(*pool.input, sizes) : strides_for(kFormat, *pool.input, sizes);
   call.output(sizes, strides, pool.input->scalar_type());
-  return !kIndices || call.output(sizes, strides, at::kLong);
+  if (kIndices) return call.output(sizes, strides, at::kLong);
+  if (kRank > 1)  // they are found, and let go
+    call.allocates(static_cast<std::uint64_t>(element_count(sizes)) * sizeof(std::int64_t));
+  return true;
 }
 
 template <std::size_t kRank, Format kFormat>
