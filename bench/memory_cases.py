@@ -115,7 +115,7 @@ MODELS: dict[str, Case] = {
     "t5-small": transformers_case("T5ForConditionalGeneration", "T5Config", NO_CACHE, token_inputs(16, 256, IDS, DECODER)),
     "bart": transformers_case("BartForConditionalGeneration", "BartConfig", NO_CACHE | BART, token_inputs(8, 200, IDS, DECODER)),
     "whisper-tiny": transformers_case("WhisperForConditionalGeneration", "WhisperConfig", NO_CACHE, {"input_features": ("float", (4, 80, 3000)), DECODER: ("token", (4, 64))}),
-    "wav2vec2": transformers_case("Wav2Vec2Model", "Wav2Vec2Config", dict(num_hidden_layers=6, apply_spec_augment=False), {"input_values": ("float", (4, 48000))}),
+    "wav2vec2": transformers_case("Wav2Vec2Model", "Wav2Vec2Config", dict(num_hidden_layers=6, apply_spec_augment=False, layerdrop=0.0), {"input_values": ("float", (4, 48000))}),
     "clip": transformers_case("CLIPModel", "CLIPConfig", {}, {IDS: ("token", (8, 77)), "pixel_values": ("float", (8, 3, 224, 224))}),
     "vit-hf-odd": transformers_case("ViTForImageClassification", "ViTConfig", dict(hidden_size=528, num_attention_heads=11, intermediate_size=1500, num_hidden_layers=7, image_size=208), image_inputs(10, 208)),
     "segformer": transformers_case("SegformerForSemanticSegmentation", "SegformerConfig", {}, image_inputs(4, 256)),

@@ -162,6 +162,13 @@ _WHISPER_ODD = NO_CACHE | dict(d_model=440, encoder_layers=5, decoder_layers=3, 
 _QWEN2_ODD = llama_settings(hidden_size=1008, num_attention_heads=18, num_key_value_heads=6, intermediate_size=3208, num_hidden_layers=7, vocab_size=45007)
 _GEMMA2_ODD = llama_settings(hidden_size=700, head_dim=72, num_attention_heads=10, num_key_value_heads=5, intermediate_size=2600, num_hidden_layers=6, vocab_size=70001, sliding_window=200)
 _MAMBA_ODD = dict(hidden_size=352, num_hidden_layers=4, state_size=12, vocab_size=9001, use_cache=False)
+_OPT_ODD = NO_CACHE | dict(hidden_size=660, word_embed_proj_dim=660, ffn_dim=2300, num_hidden_layers=7, num_attention_heads=11, vocab_size=33003)
+_BART_ODD = _BART | dict(d_model=504, encoder_layers=4, decoder_layers=5, encoder_attention_heads=9, decoder_attention_heads=9, encoder_ffn_dim=1700, decoder_ffn_dim=1900, vocab_size=27001)
+_BLOOM_ODD = NO_CACHE | dict(hidden_size=608, n_layer=6, n_head=8, vocab_size=60013)
+_PYTHIA_ODD = NO_CACHE | dict(hidden_size=720, intermediate_size=2600, num_hidden_layers=8, num_attention_heads=10, vocab_size=41000)
+_CLIP_ODD = dict(hidden_size=624, intermediate_size=2200, num_hidden_layers=9, num_attention_heads=12, patch_size=15, image_size=210)
+_WAV2VEC2_ODD = _WAV2VEC2 | dict(hidden_size=560, intermediate_size=1900, num_hidden_layers=5, num_attention_heads=10, conv_dim=(416,) * 7)
+_SEGFORMER_ODD = dict(hidden_sizes=[40, 72, 168, 264], num_attention_heads=[1, 3, 7, 11], decoder_hidden_size=232, depths=[2, 3, 2, 2])
 
 ODD: dict[str, Case] = {
     **_of_memory("resnet34-odd vgg11_bn-odd wide_resnet50-odd fcn-odd roberta-odd gpt2-odd llama-odd vit-hf-odd densenet169-odd regnet_x_1_6gf-odd lraspp-odd electra-odd dinov2-odd"),
@@ -200,6 +207,23 @@ ODD: dict[str, Case] = {
     "whisper-odd": transformers_case("WhisperForConditionalGeneration", "WhisperConfig", _WHISPER_ODD, {"input_features": ("float", (3, 80, 3000)), DECODER: ("token", (3, 37))}),
     "qwen2-odd": transformers_case("Qwen2ForCausalLM", "Qwen2Config", _QWEN2_ODD, token_inputs(3, 333, IDS)),
     "gemma2-odd": transformers_case("Gemma2ForCausalLM", "Gemma2Config", _GEMMA2_ODD, token_inputs(2, 413, IDS)),
+    # Chosen and measured when everything that predicts the ones above stood.
+    "mobilenet_v3_small-odd": torchvision_case("mobilenet_v3_small", 27, 181),
+    "efficientnet_v2_s-odd": torchvision_case("efficientnet_v2_s", 6, 250),
+    "shufflenet_v2_x1_5-odd": torchvision_case("shufflenet_v2_x1_5", 14, 234),
+    "regnet_y_400mf-odd": torchvision_case("regnet_y_400mf", 11, 198),
+    "mnasnet0_75-odd": torchvision_case("mnasnet0_75", 9, 212),
+    "resnext50_32x4d-odd": torchvision_case("resnext50_32x4d", 6, 204),
+    "squeezenet1_0-odd": torchvision_case("squeezenet1_0", 21, 243),
+    "deeplabv3_mobilenet-odd": torchvision_case("deeplabv3_mobilenet_v3_large", 3, 333),
+    "opt-odd": transformers_case("OPTForCausalLM", "OPTConfig", _OPT_ODD, token_inputs(5, 271, IDS)),
+    "bart-odd": transformers_case("BartForConditionalGeneration", "BartConfig", _BART_ODD, token_inputs(6, 231, IDS) | token_inputs(6, 75, DECODER)),
+    "bloom-odd": transformers_case("BloomForCausalLM", "BloomConfig", _BLOOM_ODD, token_inputs(3, 295, IDS)),
+    "pythia-odd": transformers_case("GPTNeoXForCausalLM", "GPTNeoXConfig", _PYTHIA_ODD, token_inputs(4, 357, IDS)),
+    "clip-vision-odd": transformers_case("CLIPVisionModel", "CLIPVisionConfig", _CLIP_ODD, image_inputs(9, 210)),
+    "wav2vec2-odd": transformers_case("Wav2Vec2Model", "Wav2Vec2Config", _WAV2VEC2_ODD, {"input_values": ("float", (3, 51111))}),
+    "segformer-odd": transformers_case("SegformerForSemanticSegmentation", "SegformerConfig", _SEGFORMER_ODD, image_inputs(3, 352)),
+    "unet-wide-odd": _plain(lambda: nets.UNet(27, levels=3, classes=9), x=(5, 3, 168, 232)),
 }  # fmt: skip
 
 CASES = SEEN | ODD

@@ -1,8 +1,11 @@
-"""data/calibrations/h200.toml, fitted again on what was measured: where the features of ops or the fit have changed.
+"""data/calibrations/h200.toml, fitted again: where the features of ops or the fit have changed, or more was measured.
 
     python bench/predict_fit.py
+    python bench/predict_fit.py --add h200.toml.partial=calls.txt [--add ...]
 
-Rates, neighbours and trees come from the calls that are in the file; what is known of the device, its host and whole runs stays.
+The calls and their times are in h200.calls, beside the calibration. Rates, likenesses and trees come from them; what is
+known of the device, its host and whole runs stays. `--add`: the journal of a calibration that was interrupted, and the list
+that it timed.
 """
 
 from __future__ import annotations
@@ -13,18 +16,9 @@ import sys
 from pathlib import Path
 
 FILE = Path(__file__).parent.parent / "data" / "calibrations" / "h200.toml"
+CALLS = FILE.with_suffix(".calls")
 TENSOR = re.compile(r"(?:weight )?\w+\[([\d,]*)\](?: strides \[([\d,]*)\])?")
 Call = tuple[str, float, float, float]
-
-
-def calls_of(text: str) -> list[Call]:
-    """The call, its seconds, their deviation, the host's."""
-    found = []
-    for line in text[text.index("\n[measured]\n") :].splitlines():
-        if line.startswith('  "'):
-            head, _, call = line[3:-2].split(" | ", 2)
-            found.append((call, *(float(number) for number in head.split(" ")[2:5])))
-    return found
 
 
 def runs_another_way(call: str) -> bool:
@@ -39,25 +33,32 @@ def runs_another_way(call: str) -> bool:
     return any(strides[i] != strides[i + 1] * sizes[i + 1] for i in range(len(sizes) - 2))
 
 
+def added(journal: Path, calls: Path) -> list[Call]:
+    from opscope._load import native
+
+    texts = native.read_call_list(str(calls))
+    words = [line.split() for line in journal.read_text().splitlines() if line.startswith("timed ")]
+    return [(texts[int(at)], float(seconds), float(deviation), float(host)) for _, _, at, seconds, deviation, host in words]
+
+
 def head_of(text: str) -> str:
     """What is not fitted: the device, its facts, the host, the runs, the gaps."""
     parts = re.split(r"\n(?=\[)", text[: text.index("\n[measured]\n")])
     return "\n".join(part for part in parts if not re.match(r"\[(families|likeness|host_ops|forests)\b", part)) + "\n[measured]\nops = []\n"
 
 
-def fit_calls() -> None:
+def main(arguments: list[str]) -> None:
     from opscope._load import native
 
-    text = FILE.read_text()
-    calls = [call for call in calls_of(text) if not runs_another_way(call[0])]
-    FILE.write_text(native.fitted_calibration(re.sub(r'features = "\d+"\n', "", head_of(text)), calls, 0))
-    print(f"{len(calls)} calls")
-
-
-def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.parse_args(arguments)
-    fit_calls()
+    parser.add_argument("--add", action="append", default=[], metavar="JOURNAL=LIST")
+    found = {call[0]: call for call in native.read_measured_list(str(CALLS))}
+    for pair in parser.parse_args(arguments).add:
+        journal, _, calls = pair.partition("=")
+        found |= {call[0]: call for call in added(Path(journal), Path(calls)) if not runs_another_way(call[0])}
+    FILE.write_text(native.fitted_calibration(head_of(FILE.read_text()), list(found.values()), with_calls=False))
+    CALLS.write_text(native.write_measured_list(list(found.values())))
+    print(f"{len(found)} calls")
 
 
 if __name__ == "__main__":

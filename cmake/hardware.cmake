@@ -25,6 +25,7 @@ embed_files(calls txt embedded_call_lists hardware/calibrate/call_list.h)
 # The calibrations, packed by the reader that reads a user's: megabytes of text that no run has to read again. The packer
 # is the library without them, so they are linked beside it; what links the library gets both.
 file(GLOB calibrations CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/data/calibrations/*.toml)
+file(GLOB measured_lists CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/data/calibrations/*.calls)
 set(packed_calibrations ${CMAKE_BINARY_DIR}/packed_calibrations.cc)
 add_executable(opscope_packer src/hardware/packer/packer.cc)
 add_dependencies(opscope_packer opscope_core)
@@ -32,7 +33,7 @@ target_include_directories(opscope_packer PRIVATE src)
 target_link_libraries(opscope_packer PRIVATE $<TARGET_FILE:opscope_core> opscope_fmt opscope_warnings ${CMAKE_DL_LIBS})
 add_custom_command(OUTPUT ${packed_calibrations} VERBATIM
                    COMMAND opscope_packer ${packed_calibrations} ${calibrations}
-                   DEPENDS opscope_packer ${calibrations}
+                   DEPENDS opscope_packer ${calibrations} ${measured_lists}
                    COMMENT "Packing the calibrations")
 add_library(opscope_calibrations STATIC ${packed_calibrations})
 set_target_properties(opscope_calibrations PROPERTIES UNITY_BUILD OFF)

@@ -2,7 +2,9 @@
 // kernel of a compiler would move.
 #include <algorithm>
 
+#include "base/files.h"
 #include "graph/signature.h"
+#include "hardware/calibrate/measured_list.h"
 #include "hardware/predict/features.h"
 #include "hardware/predict/fit.h"
 #include "hardware/predict/targets.h"
@@ -53,6 +55,16 @@ std::vector<std::uint64_t> subgraph_bytes(const Graph& graph) {
   return bytes;
 }
 
+// The call, its seconds, their deviation, the host's.
+using MeasuredRow = std::tuple<std::string, double, double, double>;
+
+std::vector<MeasuredCall> measured_calls(const std::vector<MeasuredRow>& rows) {
+  std::vector<MeasuredCall> calls;
+  for (const auto& [call, seconds, deviation, host] : rows)
+    calls.push_back({.text = call, .seconds = seconds, .deviation = deviation, .host_seconds = host});
+  return calls;
+}
+
 }  // namespace
 
 void bind_predict(py::module_& m) {
@@ -72,18 +84,23 @@ void bind_predict(py::module_& m) {
   // seconds).
   m.def(
       "fitted_calibration",
-      [](const std::string& text, const std::vector<std::tuple<std::string, double, double, double>>& rows,
-         double tolerance) {
+      [](const std::string& text, const std::vector<MeasuredRow>& rows,
+         bool with_calls) {
         Calibration calibration = read_calibration(text, "the calibration");
-        std::vector<MeasuredCall> calls;
-        for (const auto& [call, seconds, deviation, host] : rows)
-          calls.push_back({.text = call, .seconds = seconds, .deviation = deviation, .host_seconds = host});
+        std::vector<MeasuredCall> calls = measured_calls(rows);
         add_features(calls);
         fit_families(calibration, calls);
-        return write_calibration(calibration,
-                                 tolerance > 0 ? worth_keeping(calibration, calls, tolerance) : calls);
+        return write_calibration(calibration, with_calls ? calls : std::vector<MeasuredCall>());
       },
-      py::arg("text"), py::arg("rows"), py::arg("tolerance") = 0);
+      py::arg("text"), py::arg("rows"), py::arg("with_calls") = true);
+  m.def("write_measured_list",
+        [](const std::vector<MeasuredRow>& rows) { return write_measured_list(measured_calls(rows)); });
+  m.def("read_measured_list", [](const std::string& path) {
+    std::vector<MeasuredRow> rows;
+    for (const MeasuredCall& call : read_measured_list(read_file(path), path))
+      rows.emplace_back(call.text, call.seconds, call.deviation, call.host_seconds);
+    return rows;
+  });
 }
 
 }  // namespace opscope::python

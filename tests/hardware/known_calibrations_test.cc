@@ -8,6 +8,7 @@
 
 #include "base/files.h"
 #include "graph/signature.h"
+#include "hardware/calibrate/measured_list.h"
 #include "hardware/device.h"
 #include "hardware/predict/fit.h"
 #include "hardware/predict/neighbours.h"
@@ -20,7 +21,7 @@ namespace {
 // As the file in data/calibrations says.
 CalibrationPointer read_known(const std::string& device) {
   const std::string path = OPSCOPE_DATA "/calibrations/" + device + ".toml";
-  return std::make_shared<const Calibration>(read_calibration(read_file(path), path));
+  return std::make_shared<const Calibration>(read_with_list(path));
 }
 
 std::vector<MeasuredCall> every(std::size_t step, const std::vector<MeasuredCall>& calls) {

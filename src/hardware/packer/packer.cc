@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "hardware/calibrate/measured_list.h"
 #include "hardware/predict/known_calibrations.h"
 #include "hardware/predict/packed_bytes.h"
 #include "hardware/predict/packing.h"
@@ -44,7 +45,7 @@ void run(std::span<char*> arguments) {
   std::string rows;
   std::size_t number = 0;
   for (const char* path : arguments.subspan(1)) {
-    const Calibration calibration = read_calibration(read_file(path), path);
+    const Calibration calibration = read_with_list(path);
     const std::vector<char> bytes = pack(calibration);
     out += fmt::format("alignas({}) constexpr char k{}[] =\n", kPackedAlignment, number);
     add_bytes(out, bytes);

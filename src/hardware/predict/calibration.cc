@@ -24,6 +24,7 @@ constexpr HostKey kHostKeys[] = {
     {"backward_op", &HostCosts::backward_op},
     {"launch", &HostCosts::launch},
     {"synchronise", &HostCosts::synchronise},
+    {"step", &HostCosts::step},
 };
 
 struct RateKey {

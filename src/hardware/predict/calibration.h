@@ -61,6 +61,7 @@ struct HostCosts {
   double backward_op = 0;  // autograd's own part of an op in the backward pass
   double launch = 0;       // from the host's call to the start on the device
   double synchronise = 0;  // to wait for the device, where it is idle
+  double step = 0;         // of a recurrent layer, to launch its kernels
   std::string source{};    // where it is from, if not measured on this host
 
   bool is_known() const { return op > 0 || dispatch > 0; }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "base/choices.h"
 #include "base/hash.h"
@@ -55,12 +56,18 @@ double alignment(double size) {
   return found;
 }
 
+// Of sizes that no memory holds: the most that there is.
+std::int64_t scaled(std::int64_t stride, std::int64_t size) {
+  std::int64_t product = 0;
+  return __builtin_mul_overflow(stride, size, &product) ? std::numeric_limits<std::int64_t>::max() : product;
+}
+
 bool is_contiguous(const TensorView& tensor) {
   std::int64_t expected = 1;
   for (std::size_t i = tensor.rank(); i-- > 0;) {
     if (i >= tensor.strides.size()) return true;
     if (tensor.shape[i] != 1 && tensor.strides[i] != expected) return false;
-    expected *= tensor.shape[i];
+    expected = scaled(expected, tensor.shape[i]);
   }
   return true;
 }
@@ -72,7 +79,7 @@ double run_bytes(const TensorView& tensor) {
     if (i >= tensor.strides.size()) break;
     if (tensor.shape[i] == 1) continue;
     if (tensor.strides[i] != expected && !(expected == 1 && tensor.strides[i] == 0)) break;
-    expected *= tensor.shape[i];
+    expected = scaled(expected, tensor.shape[i]);
   }
   return static_cast<double>(expected) * static_cast<double>(element_bytes(tensor.dtype));
 }
@@ -176,6 +183,11 @@ class Reader {
       mark(is_transposed(*first), kFirstTransposed), mark(!is_contiguous(*first), kStrided);
     if (second != nullptr) mark(is_transposed(*second), kSecondTransposed);
     mark(call_.has("bias") || call_.inputs.size() > 2, kWithBias);
+    // A batch that lies across is copied first, and the bias is added behind.
+    if (first != nullptr && first->rank() > 2 && !is_contiguous(*first) &&
+        op_type(call_.name()) == std::string_view("linear"))
+      into_.steps = 2 * static_cast<double>(first->bytes()) +
+                    (call_.has("bias") ? 2 * static_cast<double>(out.bytes()) : 0);
     return true;
   }
 
@@ -205,6 +217,7 @@ class Reader {
     size(static_cast<double>(weight->dim(-1))), size(alignment(static_cast<double>(out.dim(-1))));
     if (input != nullptr)
       size(static_cast<double>(input->numel)), size(static_cast<double>(input->dim(1)));
+    size(alignment(places));
     mark((input != nullptr && is_channels_last(*input)) || is_channels_last(*weight), kChannelsLast);
     const bool is_transposed =
         call_.boolean("transposed").value_or(call_.name().find("transpose") != std::string_view::npos);
@@ -238,6 +251,12 @@ class Reader {
     size(alignment(width)), size(alignment(static_cast<double>(key->dim(-2))));
     const double made = std::ceil(places / 128) * heads;
     size(made), size(16 * made / (std::ceil(made / kProcessors) * kProcessors));
+    // A block goes over the keys of its queries; in the backward pass over the queries of its keys.
+    const double keys = static_cast<double>(key->dim(-2));
+    const bool backward = call_.name().find("backward") != std::string_view::npos;
+    const double turns = std::ceil(std::ceil((backward ? keys : places) / 64) * heads / kProcessors);
+    into_.steps = turns * (backward ? places : keys);
+    size(turns), size(into_.steps);
     mark(call_.has("attn_mask") || call_.has("attn_bias"), kWithBias);
     mark(call_.boolean("is_causal").value_or(false), kCausal);
     into_.group = attention_group(*query, *key);
@@ -279,10 +298,11 @@ class Reader {
     const auto layers = static_cast<double>(call_.integer("num_layers").value_or(1));
     const double times = static_cast<double>(input.dim(batch_first ? 1 : 0)),
                  hidden = static_cast<double>(weights[1].dim(1));
-    into_.steps = layers * times;
+    const double directions = call_.boolean("bidirectional").value_or(false) ? 2 : 1;
+    into_.steps = layers * times, into_.chain = into_.steps * directions;
     size(into_.steps), size(static_cast<double>(input.dim(batch_first ? 0 : 1))),
         size(static_cast<double>(input.dim(2)));
-    size(hidden), size(layers), size(call_.boolean("bidirectional").value_or(false) ? 2 : 1);
+    size(hidden), size(layers), size(directions);
     size(static_cast<double>(weights[1].dim(0))), size(alignment(hidden));
     mark(call_.boolean("train").value_or(false), kTraining);
     mark(batch_first, kStrided);

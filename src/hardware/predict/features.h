@@ -84,7 +84,9 @@ struct OpFeatures {
   double products = 0;              // FLOPs of its products
   double others = 0;                // all other arithmetic
   double bytes = 0;                 // moved
-  double steps = 0;        // that follow one another, whatever the device has: of a recurrence, a row
+  double steps = 0;        // that follow one another, whatever the device has: of a recurrence, a row;
+                           // bytes that a product copies before and after
+  double chain = 0;        // steps of a recurrent layer in all directions, each with kernels of its own
   std::uint32_t kind = 0;  // bits: layout, alignment, what else is there or not
   std::uint32_t size_count = 0;
   std::array<float, kSizes> sizes{};  // log2

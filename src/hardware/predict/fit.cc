@@ -287,6 +287,16 @@ std::vector<std::pair<std::string, double>> host_ops(std::span<const MeasuredCal
   return means;
 }
 
+// To launch a step of a recurrent layer, where its steps are launched one by one.
+double host_step(std::span<const MeasuredCall> calls) {
+  constexpr double kFewestSteps = 20, kOneKernel = 4e-6;
+  std::vector<double> seconds;
+  for (const MeasuredCall& call : calls)
+    if (call.features.chain >= kFewestSteps && call.host_seconds > kOneKernel * call.features.chain)
+      seconds.push_back(call.host_seconds / call.features.chain);
+  return share_below(std::move(seconds), 0.5);
+}
+
 }  // namespace
 
 void add_features(std::span<MeasuredCall> calls) {
@@ -335,30 +345,7 @@ void fit_families(Calibration& calibration, std::span<const MeasuredCall> calls)
     calibration.likenesses.push_back(likeness);
   }
   calibration.host_ops = host_ops(calls);
-}
-
-std::vector<MeasuredCall> worth_keeping(const Calibration& calibration, std::span<const MeasuredCall> calls,
-                                        double tolerance) {
-  std::array<std::vector<Neighbour>, kFamilies> by_family;
-  std::vector<char> kept(calls.size());
-  // Whatever was kept since may tell another thing of a call: two more looks.
-  for (const double allowed : {tolerance, 2 * tolerance, 2 * tolerance})
-    for (std::size_t i = 0; i < calls.size(); ++i) {
-      if (kept[i] != 0) continue;
-      const Likeness* likeness = calibration.likeness(calls[i].features.family);
-      const std::vector<Neighbour> own = neighbours_of(calls.subspan(i, 1), calibration);
-      if (likeness != nullptr && !own.empty()) {
-        auto& before = by_family[static_cast<std::size_t>(calls[i].features.family)];
-        const Miss told = miss_of(before, *likeness, calls[i].features);
-        if (std::abs(told.mean - own[0].miss) < allowed && told.nearest < 1) continue;
-        before.push_back(own[0]);
-      }
-      kept[i] = 1;
-    }
-  std::vector<MeasuredCall> found;
-  for (std::size_t i = 0; i < calls.size(); ++i)
-    if (kept[i] != 0) found.push_back(calls[i]);
-  return found;
+  calibration.host.step = host_step(calls);
 }
 
 }  // namespace opscope

@@ -16,10 +16,6 @@ void add_features(std::span<MeasuredCall> calls);
 // Fills the families, their likenesses and what ops take on the host, from the calls.
 void fit_families(Calibration& calibration, std::span<const MeasuredCall> calls);
 
-// Without those that the calls before them tell to within so much.
-std::vector<MeasuredCall> worth_keeping(const Calibration& calibration, std::span<const MeasuredCall> calls,
-                                        double tolerance);
-
 // As neighbours of one that is asked for.
 std::vector<Neighbour> neighbours_of(std::span<const MeasuredCall> calls, const Calibration& calibration);
 

@@ -193,7 +193,9 @@ class Search {
 double seconds_by(const FamilyRates& rates, const OpFeatures& op) {
   const double compute = rates.flop_rate > 0 ? op.work() / rates.flop_rate : 0;
   const double memory = rates.byte_rate > 0 ? op.bytes / rates.byte_rate : 0;
-  const double steps = rates.step_rate > 0 ? op.steps / rates.step_rate : 0;
+  const double step_rate =
+      rates.step_rate > 0 || op.family != OpFamily::kMatmul ? rates.step_rate : rates.byte_rate;
+  const double steps = step_rate > 0 ? op.steps / step_rate : 0;
   return std::max(compute, memory) + steps + rates.seconds;
 }
 

@@ -22,6 +22,9 @@ constexpr auto kSourceNames = choices<TimeSource, TimeSource::kUnknown>(
 constexpr double kSameCall = 0.02, kRelated = 0.25, kRoofline = 0.6;
 constexpr double kInterpolatedWithin = 1;  // further off a family's rates say as much
 constexpr double kRunSpread = 0.05;
+constexpr double kStepKernels = 3;      // of a step of a recurrent layer: two products, and the rest
+constexpr double kLaunchedSteps = 1.5;  // of their gaps: what steps take at least that are launched one by one
+constexpr double kPaddedKernels = 4;    // of attention whose three inputs are filled up
 constexpr double kUnfusedKernels = 10;  // of attention that is made of single ops
 
 // As wide, so as fast: bfloat16 for float16.
@@ -41,6 +44,15 @@ bool gives_its_input(const OpCall& call) {
   if (call.outputs.empty() || call.inputs.empty() || call.name().ends_with('_')) return false;
   const TensorView &in = call.inputs[0], &out = call.outputs[0];
   return in.storage != kNone && in.storage == out.storage && in.dtype == out.dtype && in.numel == out.numel;
+}
+
+// Kernels that attention is made of.
+double kernels_of(const OpFeatures& op) {
+  return op.family != OpFamily::kAttention     ? 1
+         : op.group == OpGroup::kPadded        ? kPaddedKernels
+         : op.group != OpGroup::kUnfused       ? 1
+         : element_bytes(op.dtype) < 4         ? kUnfusedKernels
+                                               : kUnfusedKernels - 3;  // no turns to float32
 }
 
 double product_rate(const Device& device, OpFamily family, DType dtype, Float32 float32) {
@@ -158,7 +170,8 @@ PredictedOp Predictor::predict(const OpCall& call, const Op& op, const OpCost& c
                     : compute > memory                         ? Limit::kCompute
                                                                : Limit::kMemory;
   predicted.seconds = seconds_by(*rates, features);
-  predicted.gap = calibration_->gaps[static_cast<std::size_t>(features.family)];
+  predicted.gap = calibration_->gaps[static_cast<std::size_t>(features.family)] +
+                  (kernels_of(features) - 1) * calibration_->gaps[static_cast<std::size_t>(OpFamily::kPointwise)];
   predicted.source = is_borrowed() ? TimeSource::kBorrowed : TimeSource::kFamily;
   const Likeness* likeness = calibration_->likeness(features.family);
   if (likeness == nullptr) {
@@ -171,13 +184,25 @@ PredictedOp Predictor::predict(const OpCall& call, const Op& op, const OpCost& c
       predicted.seconds = known->seconds, predicted.source = TimeSource::kMeasured;
       predicted.deviation = std::hypot(kSameCall, known->deviation / known->seconds);
       if (known->host_seconds > 0) predicted.host_seconds = known->host_seconds;
+      launch_steps(predicted, features);
       return predicted;
     }
   const double trees = own.trees.told(traits_of(features, *rates));
   const Miss miss = both(miss_of(own.ops, *likeness, features), trees, *likeness);
   predicted.seconds *= std::exp(miss.mean), predicted.deviation = miss.deviation;
   if (!is_borrowed() && miss.nearest <= kInterpolatedWithin) predicted.source = TimeSource::kInterpolated;
+  launch_steps(predicted, features);
   return predicted;
+}
+
+// A recurrent layer of which one kernel does all steps is faster than its steps could be launched. Of others
+// each step has its kernels, with their gaps, and the host launches them.
+void Predictor::launch_steps(PredictedOp& op, const OpFeatures& features) const {
+  const double gap = kStepKernels * calibration_->gaps[static_cast<std::size_t>(OpFamily::kPointwise)];
+  if (!(features.chain > 0) || op.seconds < kLaunchedSteps * gap * features.chain) return;
+  op.gap = gap * features.steps;  // directions run side by side
+  if (op.source != TimeSource::kMeasured && host_of_)
+    op.host_seconds = std::max(op.host_seconds, host_of_->host.step * features.chain);
 }
 
 PredictedOp Predictor::kernel(OpFamily family, DType dtype, double work, Count bytes) const {

@@ -69,6 +69,7 @@ class Predictor {
   // On this device; nullopt where nothing is known of the family.
   std::optional<FamilyRates> rates_for(OpFamily family, DType dtype, OpGroup group) const;
   double host_seconds(std::uint64_t op) const;
+  void launch_steps(PredictedOp& op, const OpFeatures& features) const;
 
   DevicePointer device_, calibrated_;
   CalibrationPointer calibration_, host_of_;

@@ -19,6 +19,7 @@ constexpr HostRow kHostRows[] = {
     {"dispatch_seconds", "Dispatch", "to launch an op that was not timed", &HostCosts::dispatch},
     {"launch_seconds", "Launch", "from the host's call to the start on the device", &HostCosts::launch},
     {"synchronise_seconds", "Synchronisation", "to wait for an idle device", &HostCosts::synchronise},
+    {"step_seconds", "Step", "of a recurrent layer, to launch its kernels", &HostCosts::step},
 };
 
 std::string how_made(const Calibration& calibration) {

@@ -294,11 +294,11 @@ class CallMaker {
   at::Tensor tensor(ValueId id, std::size_t position) {
     if (const auto known = tensors_.find(id); known != tensors_.end()) return known->second;
     const auto& value = graph_.values[id];
-    const auto result = pooled_.contains(id) ? from_pool(value) : own(value, position);
+    auto result = pooled_.contains(id) ? from_pool(value) : own(value, position);
     // Where a weight is one that could be trained, a product of a matrix and a batch runs as one product, not
-    // as many.
+    // as many. A view of the pool would say no for its transpose.
     if (value.kind == ValueKind::kParameter && at::isFloatingType(result.scalar_type()))
-      result.set_requires_grad(true);
+      result = result.variable_data().set_requires_grad(true);
     tensors_.emplace(id, result);
     return result;
   }
