@@ -74,7 +74,7 @@ TEST(Fit, the_predicted_time_is_a_limit_too) {
       give(&graph, "");
     });
   };
-  const Count limit = time_of(100'000);
+  const Count limit = time_of(150'000);
   const FitAnswer alone = within(limit, Count{}), both = within(limit, peak_of(400'000));
   for (const FitAnswer& answer : {alone, both}) {
     EXPECT_EQ(answer.end, End::kTime);
@@ -84,7 +84,8 @@ TEST(Fit, the_predicted_time_is_a_limit_too) {
     EXPECT_EQ(answer.best->figures.totals.predicted_time, time_of(answer.best->value));
     EXPECT_LT(answer.best->time.low, answer.best->figures.totals.predicted_seconds());
   }
-  EXPECT_NEAR(static_cast<double>(alone.best->value), static_cast<double>(both.best->value), 100);
+  // Trees have edges, so the limit is crossed more than once; each search ends at one of these places.
+  EXPECT_NEAR(static_cast<double>(alone.best->value), static_cast<double>(both.best->value), 300);
   EXPECT_EQ(alone.second.kind, FitSecond::Kind::kUnknown);
   EXPECT_EQ(both.second.kind, FitSecond::Kind::kMemory);
   EXPECT_EQ(both.second.at, 400'000);
