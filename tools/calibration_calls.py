@@ -25,10 +25,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import calibration_cases as cases
 import numpy as np
 import torch
-from calibration_cases import CASES, Case, draw, published, targets
+
+import calibration_layers as layers
+from calibration_layers import LAYERS, Case, draw, targets
+from calibration_models import from_transformers, published
 
 MOST_TEXT = 700  # characters of a call: lists of many tensors are long
 MOST_STEP = 12000  # of an optimizer's, which goes over all of a model's
@@ -82,7 +84,7 @@ def candidates(to: Path, seconds: float, only: str) -> None:
 
     torchvision_ops.prepare()
     begin, seen, failed = time.monotonic(), set(), 0
-    makers, weights = zip(*CASES, strict=True)
+    makers, weights = zip(*LAYERS, (from_transformers, 14), strict=True)
     with to.open("a") as file:
         while time.monotonic() - begin < seconds:
             draw_published = only == "published" or (not only and draw.random() < 0.25)
@@ -180,8 +182,8 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--odd", type=float, default=0.25, help="part of the sizes that are no multiple of 8")
     asked = parser.parse_args(arguments)
     warnings.simplefilter("ignore")
-    device = cases.device = asked.device
-    cases.odd = asked.odd
+    device = layers.device = asked.device
+    layers.odd = asked.odd
     draw.seed(asked.seed)
     if asked.what == "candidates":
         return candidates(asked.to, asked.seconds, asked.only)

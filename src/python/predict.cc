@@ -84,8 +84,7 @@ void bind_predict(py::module_& m) {
   // seconds).
   m.def(
       "fitted_calibration",
-      [](const std::string& text, const std::vector<MeasuredRow>& rows,
-         bool with_calls) {
+      [](const std::string& text, const std::vector<MeasuredRow>& rows, bool with_calls) {
         Calibration calibration = read_calibration(text, "the calibration");
         std::vector<MeasuredCall> calls = measured_calls(rows);
         add_features(calls);

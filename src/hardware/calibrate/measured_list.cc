@@ -19,7 +19,8 @@ std::vector<MeasuredCall> read_measured_list(std::string_view text, const std::s
   const auto at = text.find(kTimes);
   if (at == std::string_view::npos) throw Error("a list of calls without their times", name);
   std::vector<MeasuredCall> calls;
-  for (std::string& call : read_call_list(text.substr(0, at), name)) calls.push_back({.text = std::move(call)});
+  for (std::string& call : read_call_list(text.substr(0, at), name))
+    calls.push_back({.text = std::move(call)});
   std::size_t number = 0;
   for (const std::string_view line : split_by(text.substr(at + kTimes.size()), '\n')) {
     if (line.empty()) continue;

@@ -1,6 +1,6 @@
-// Measured calls of a calibration that comes with opscope, in a file beside it: a list of calls, then the times of each.
-// Tens of thousands of them take a third of the room that they would take in the calibration itself; the build
-// puts them there.
+// Measured calls of a calibration that comes with opscope, in a file beside it: a list of calls, then the
+// times of each. Tens of thousands of them take a third of the room that they would take in the calibration
+// itself; the build puts them there.
 #pragma once
 
 #include <span>

@@ -215,8 +215,7 @@ class Reader {
     size(static_cast<double>(weight->rank()));
     const TensorView* input = call_.tensor("input");
     size(static_cast<double>(weight->dim(-1))), size(alignment(static_cast<double>(out.dim(-1))));
-    if (input != nullptr)
-      size(static_cast<double>(input->numel)), size(static_cast<double>(input->dim(1)));
+    if (input != nullptr) size(static_cast<double>(input->numel)), size(static_cast<double>(input->dim(1)));
     size(alignment(places));
     mark((input != nullptr && is_channels_last(*input)) || is_channels_last(*weight), kChannelsLast);
     const bool is_transposed =
@@ -277,8 +276,7 @@ class Reader {
     const bool is_half = element_bytes(query.dtype) < 4, is_masked = call_.has("attn_mask");
     const bool is_whole = query.dim(-1) * static_cast<std::int64_t>(element_bytes(query.dtype)) % 16 == 0;
     if (!is_half) {
-      const bool is_grouped =
-          call_.boolean("enable_gqa").value_or(false) && query.dim(1) != key.dim(1);
+      const bool is_grouped = call_.boolean("enable_gqa").value_or(false) && query.dim(1) != key.dim(1);
       return is_whole && !is_grouped ? OpGroup::kPlain : OpGroup::kUnfused;
     }
     if (!is_whole) return is_masked ? OpGroup::kUnfused : OpGroup::kPadded;

@@ -13,9 +13,9 @@ namespace {
 
 constexpr std::size_t kBins = 60, kFewestRows = 4, kFolds = 5;
 constexpr std::size_t kManyRows = 2000;  // that larger trees are grown on, and more of them
-constexpr double kRate = 0.08;        // of what a tree found
-constexpr double kHolding = 3;        // rows that say zero, in every leaf
-constexpr double kHardestPull = 0.2;  // of a row: it may be of another kernel
+constexpr double kRate = 0.08;           // of what a tree found
+constexpr double kHolding = 3;           // rows that say zero, in every leaf
+constexpr double kHardestPull = 0.2;     // of a row: it may be of another kernel
 constexpr double kRowShare = 0.8, kTraitShare = 0.5;
 
 // Numbers as if drawn, the same on every machine: SplitMix64.

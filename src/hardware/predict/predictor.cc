@@ -22,9 +22,10 @@ constexpr auto kSourceNames = choices<TimeSource, TimeSource::kUnknown>(
 constexpr double kSameCall = 0.02, kRelated = 0.25, kRoofline = 0.6;
 constexpr double kInterpolatedWithin = 1;  // further off a family's rates say as much
 constexpr double kRunSpread = 0.05;
-constexpr double kStepKernels = 3;      // of a step of a recurrent layer: two products, and the rest
-constexpr double kLaunchedSteps = 1.5;  // of their gaps: what steps take at least that are launched one by one
-constexpr double kPaddedKernels = 4;    // of attention whose three inputs are filled up
+constexpr double kStepKernels = 3;  // of a step of a recurrent layer: two products, and the rest
+constexpr double kLaunchedSteps =
+    1.5;                              // of their gaps: what steps take at least that are launched one by one
+constexpr double kPaddedKernels = 4;  // of attention whose three inputs are filled up
 constexpr double kUnfusedKernels = 10;  // of attention that is made of single ops
 
 // As wide, so as fast: bfloat16 for float16.
@@ -48,11 +49,11 @@ bool gives_its_input(const OpCall& call) {
 
 // Kernels that attention is made of.
 double kernels_of(const OpFeatures& op) {
-  return op.family != OpFamily::kAttention     ? 1
-         : op.group == OpGroup::kPadded        ? kPaddedKernels
-         : op.group != OpGroup::kUnfused       ? 1
-         : element_bytes(op.dtype) < 4         ? kUnfusedKernels
-                                               : kUnfusedKernels - 3;  // no turns to float32
+  return op.family != OpFamily::kAttention ? 1
+         : op.group == OpGroup::kPadded    ? kPaddedKernels
+         : op.group != OpGroup::kUnfused   ? 1
+         : element_bytes(op.dtype) < 4     ? kUnfusedKernels
+                                           : kUnfusedKernels - 3;  // no turns to float32
 }
 
 double product_rate(const Device& device, OpFamily family, DType dtype, Float32 float32) {
@@ -170,8 +171,9 @@ PredictedOp Predictor::predict(const OpCall& call, const Op& op, const OpCost& c
                     : compute > memory                         ? Limit::kCompute
                                                                : Limit::kMemory;
   predicted.seconds = seconds_by(*rates, features);
-  predicted.gap = calibration_->gaps[static_cast<std::size_t>(features.family)] +
-                  (kernels_of(features) - 1) * calibration_->gaps[static_cast<std::size_t>(OpFamily::kPointwise)];
+  predicted.gap =
+      calibration_->gaps[static_cast<std::size_t>(features.family)] +
+      (kernels_of(features) - 1) * calibration_->gaps[static_cast<std::size_t>(OpFamily::kPointwise)];
   predicted.source = is_borrowed() ? TimeSource::kBorrowed : TimeSource::kFamily;
   const Likeness* likeness = calibration_->likeness(features.family);
   if (likeness == nullptr) {

@@ -118,13 +118,13 @@ class CallMaker {
 
   bool is_host(const Value& value) const { return graph_.text(value.device).starts_with("cpu"); }
 
-  // As torch.nn's recurrent layers keep them on a GPU: in one piece of memory, in cuDNN's order. Elsewhere each
-  // call would copy them there first. They leave bfloat16 as it is.
+  // As torch.nn's recurrent layers keep them on a GPU: in one piece of memory, in cuDNN's order. Elsewhere
+  // each call would copy them there first. They leave bfloat16 as it is.
   void flatten_weights(Stack& stack) const {
     constexpr std::array kModes{"rnn_relu", "rnn_tanh", "lstm", "gru"};  // by cuDNN's numbers
     const std::string& name = made_.op.schema().name();
-    const auto mode = std::ranges::find_if(
-        kModes, [&](const char* each) { return name == std::string("aten::") + each; });
+    const auto mode =
+        std::ranges::find_if(kModes, [&](const char* each) { return name == std::string("aten::") + each; });
     const auto at = [&](const char* argument) { return made_.op.schema().argumentIndexWithName(argument); };
     const auto params = at("params"), biases = at("has_biases"), layers = at("num_layers"),
                both_ways = at("bidirectional"), first = at("batch_first");
@@ -138,11 +138,11 @@ class CallMaker {
     if (each_has < 2 || !weights[0].is_cuda() || weights[0].scalar_type() == at::kBFloat16) return;
     const bool is_projected = each_has % 2 == 1;
     const auto hidden = weights[0].size(0) / (name == "aten::lstm" ? 4 : name == "aten::gru" ? 3 : 1);
-    at::_cudnn_rnn_flatten_weight(
-        weights, each_has, weights[0].size(1), mode - kModes.begin(), hidden,
-        is_projected ? weights.back().size(0) : 0, stack[static_cast<std::size_t>(*layers)].toInt(),
-        first && stack[static_cast<std::size_t>(*first)].toBool(),
-        stack[static_cast<std::size_t>(*both_ways)].toBool());
+    at::_cudnn_rnn_flatten_weight(weights, each_has, weights[0].size(1), mode - kModes.begin(), hidden,
+                                  is_projected ? weights.back().size(0) : 0,
+                                  stack[static_cast<std::size_t>(*layers)].toInt(),
+                                  first && stack[static_cast<std::size_t>(*first)].toBool(),
+                                  stack[static_cast<std::size_t>(*both_ways)].toBool());
     for (const at::Tensor& each : weights) each.requires_grad_();
     stack[static_cast<std::size_t>(*params)] = c10::List<at::Tensor>(weights);
   }
