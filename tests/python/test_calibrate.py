@@ -95,7 +95,7 @@ def test_this_is_the_machine_at_hand(tmp_path: Path) -> None:
 
 
 def test_what_was_interrupted_goes_on(tmp_path: Path) -> None:
-    calls, path = few_calls(tmp_path, times=30), tmp_path / "cpu.toml"
+    calls, path = few_calls(tmp_path, times=150), tmp_path / "cpu.toml"
     partial = tmp_path / "cpu.toml.partial"
     command = [PROGRAM, "calibrate", "--on", "cpu", "--threads", "1", "--calls", str(calls), "-o", str(path)]
     running = subprocess.Popen(
