@@ -1,4 +1,5 @@
 // Predicted time: calibrations as files, what measured ops say of others, and whole runs.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -9,6 +10,7 @@
 #include "graph/random_graph.h"
 #include "graph/signature.h"
 #include "hardware/predict/fit.h"
+#include "hardware/predict/known_calibrations.h"
 #include "hardware/predict/predictor.h"
 #include "hardware/predict/simulate.h"
 #include "hardware/predict/targets.h"
@@ -186,6 +188,25 @@ TEST(Predictor, SaysTheRooflineWhereNothingElseIsKnown) {
   EXPECT_EQ(told.source, TimeSource::kRoofline);
   EXPECT_GT(told.seconds, 0);
   EXPECT_EQ(told_of("mine::op(self: float32[64]) on cuda -> float32[64]").source, TimeSource::kUnknown);
+}
+
+// No such product of experts was large enough to say what they reach.
+TEST(Predictor, IsNotFasterThanProductsAre) {
+  const CalibrationPointer known = known_calibration("h200");
+  ASSERT_NE(known, nullptr);
+  const auto experts = [&](int rows) {
+    return told_of(
+               fmt::format(
+                   "aten::_grouped_mm(self: bfloat16[{0},4096], mat2: weight bfloat16[8,4096,28672] strides "
+                   "[117440512,1,4096], offs: int32[8], bias: none, out_dtype: none) on cuda -> "
+                   "bfloat16[{0},28672]",
+                   rows),
+               known)
+        .seconds;
+  };
+  constexpr double kPeak = 989.4e12, kBandwidth = 4.8e12;
+  EXPECT_GT(experts(65536), 2.0 * 65536 * 4096 * 28672 / kPeak);
+  EXPECT_GT(experts(64), 0.9 * 2 * 8 * 4096 * 28672.0 / kBandwidth);
 }
 
 TEST(Predictor, BorrowsFromARelatedDevice) {

@@ -127,6 +127,13 @@ std::optional<FamilyRates> Predictor::rates_for(OpFamily family, DType dtype, Op
     return made_of;
   }
   FamilyRates rates = *found;
+  // Where none of a group's products was limited by arithmetic or by memory, its rates say nothing: they are
+  // at most those of plain products.
+  if (const FamilyRates* plain = calibration_->rates(family, found->dtype);
+      family == OpFamily::kMatmul && plain != nullptr && plain->flop_rate > 0 && plain->byte_rate > 0) {
+    rates.flop_rate = std::min(rates.flop_rate, plain->flop_rate);
+    rates.byte_rate = std::min(rates.byte_rate, plain->byte_rate);
+  }
   // Of another dtype or device: what part of the peak is reached.
   const auto scale = [&](double& rate, double there, double here) {
     if (there > 0 && here > 0) rate *= here / there;
@@ -192,6 +199,7 @@ PredictedOp Predictor::predict(const OpCall& call, const Op& op, const OpCost& c
   const double trees = own.trees.told(traits_of(features, *rates));
   const Miss miss = both(miss_of(own.ops, *likeness, features), trees, *likeness);
   predicted.seconds *= std::exp(miss.mean), predicted.deviation = miss.deviation;
+  if (roofline.known) predicted.seconds = std::max(predicted.seconds, roofline.matrix_seconds);
   if (!is_borrowed() && miss.nearest <= kInterpolatedWithin) predicted.source = TimeSource::kInterpolated;
   launch_steps(predicted, features);
   return predicted;
