@@ -95,11 +95,16 @@ def test_this_is_the_machine_at_hand(tmp_path: Path) -> None:
 
 
 def test_what_was_interrupted_goes_on(tmp_path: Path) -> None:
-    calls, path = few_calls(tmp_path, times=150), tmp_path / "cpu.toml"
+    calls, path = few_calls(tmp_path, times=30), tmp_path / "cpu.toml"
     partial = tmp_path / "cpu.toml.partial"
     command = [PROGRAM, "calibrate", "--on", "cpu", "--threads", "1", "--calls", str(calls), "-o", str(path)]
     running = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ | {"OPSCOPE_PYTHON": sys.executable}
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"OPSCOPE_PYTHON": sys.executable},
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # ignored where the tests run in the background
     )
     try:
         end = time.monotonic() + 120
