@@ -15,8 +15,8 @@ constexpr auto kModeNames = choices<RunMode, RunMode::kCompiled>("eager", "graph
 constexpr auto kRunLimitNames = choices<RunLimit, RunLimit::kUnknown>(
     "compute-bound", "memory-bound", "launch-bound", "host-bound", "unknown");
 constexpr double kCompiledUnfused = 0.4;
-// All on the timm models that docs/predict_published.md fits on.
-constexpr double kCompiledConvolution = 0.7, kCompiledGrouped = 1.25;
+constexpr double kCompiledConvolution =
+    0.7;  // both on the timm models that docs/predict_published.md fits on
 constexpr std::string_view kGpu = "cuda";
 constexpr double kSameRun = 0.02;               // of a run whose ops were all measured
 constexpr double kDecile = 1.2815515655446004;  // standard deviations from the middle to p10 and p90
@@ -269,8 +269,7 @@ class Simulation {
     for (OpShare& share : run_.ops) share.begin = now, now += share.seconds;
   }
   // A compiler keeps channels last, so that cuDNN need not turn the tensors of a dense convolution of halves
-  // round; grouped ones are slower so. It fuses what goes over the scores of attention that has no kernel of
-  // its own.
+  // round, and fuses what goes over the scores of attention that has no kernel of its own.
   double compiled_part(OpId i) {
     if (predicted_[i].group == OpGroup::kUnfused) return kCompiledUnfused;
     if (predictor_.is_host() || costs_[i].rule == nullptr || costs_[i].rule->category != Category::kConv)
@@ -278,10 +277,7 @@ class Simulation {
     call_.reset(graph_.ops[i]);
     const DType dtype = product_dtype(graph_, graph_.ops[i]);
     const bool half = dtype == DType::kFloat16 || dtype == DType::kBFloat16;
-    if (!half) return 1;
-    return call_.integer("groups").value_or(1) == 1   ? kCompiledConvolution
-           : predicted_[i].group == OpGroup::kGrouped ? kCompiledGrouped
-                                                      : 1;
+    return half && call_.integer("groups").value_or(1) == 1 ? kCompiledConvolution : 1;
   }
   void take(OpId i, double seconds) {
     OpShare& share = run_.ops[i];
