@@ -244,26 +244,24 @@ class Reader {
     if (query == nullptr || key == nullptr || query->rank() < 3) return false;
     const double places = static_cast<double>(query->dim(-2)), width = static_cast<double>(query->dim(-1));
     const double heads = static_cast<double>(query->numel) / std::max(places * width, 1.0);
-    size(heads), size(places);
-    size(static_cast<double>(key->dim(-2))), size(width);
-    size(static_cast<double>(key->numel) / std::max(static_cast<double>(key->dim(-2)) * width, 1.0));
-    size(alignment(width)), size(alignment(static_cast<double>(key->dim(-2))));
+    const double keys = static_cast<double>(key->dim(-2));
+    into_.group = attention_group(*query, *key);
+    size(heads), size(places), size(keys), size(width);
+    size(static_cast<double>(key->numel) / std::max(keys * width, 1.0));
+    size(alignment(width)), size(alignment(keys));
     const double made = std::ceil(places / 128) * heads;
     size(made), size(16 * made / (std::ceil(made / kProcessors) * kProcessors));
     // A block goes over the keys of its queries; in the backward pass over the queries of its keys.
-    const double keys = static_cast<double>(key->dim(-2));
-    const bool backward = call_.name().find("backward") != std::string_view::npos;
+    const bool backward = into_.group == OpGroup::kBackward;
     const double turns = std::ceil(std::ceil((backward ? keys : places) / 64) * heads / kProcessors);
     into_.steps = turns * (backward ? places : keys);
     size(turns), size(into_.steps);
     mark(call_.has("attn_mask") || call_.has("attn_bias"), kWithBias);
     mark(call_.boolean("is_causal").value_or(false), kCausal);
-    into_.group = attention_group(*query, *key);
     // Copies, in float32 where they are halves, and many turns over the scores: bytes as they were found on a
     // GPU.
     if (into_.group == OpGroup::kUnfused)
-      into_.bytes = into_.bytes * (element_bytes(query->dtype) < 4 ? 16 : 5) +
-                    40 * heads * places * static_cast<double>(key->dim(-2));
+      into_.bytes = into_.bytes * (element_bytes(query->dtype) < 4 ? 16 : 5) + 40 * heads * places * keys;
     mark(call_.real("dropout_p").value_or(0) > 0, kTraining);
     mark(!is_contiguous(*query), kStrided);
     return true;
