@@ -95,7 +95,7 @@ class Sitting:
     def _one_worker(self, stage: str, runs: list[Key], end: float) -> list[Key]:
         options = self.options
         command = [sys.executable, __file__, "work", "--stage", stage, "--device", options.device, "--patience", str(options.patience), "--date", options.date, "--limit", str(options.limit)]
-        command += ["--budget", str(end - time.monotonic())]
+        command += ["--budget", str(end - time.monotonic()), *(["--eager"] if options.eager else [])]
         offline = os.environ | {"HF_HUB_OFFLINE": "1"}  # transformers would ask the network for kernels
         worker = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=offline)
         assert worker.stdin is not None
@@ -159,7 +159,7 @@ def measure(names: list[str], options: argparse.Namespace) -> None:
     runs = [key for key in all_runs(mixed) if not options.runs or key[1] in options.runs.split(",")]
     sitting = Sitting(options.to, options)
     begun = time.monotonic()
-    on_gpu = options.device == "cuda"
+    on_gpu = options.device == "cuda" and not options.eager
     sitting.work("times", _missing(rows_of(options.to), runs, options.again), sitting.end - (FOR_KERNELS * options.budget if on_gpu else 0.0))
     if on_gpu:
         sitting.work("kernels", _without_kernels(rows_of(options.to), runs, options.kernels), sitting.end)
@@ -203,6 +203,7 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--limit", type=float, default=30.0, help="seconds of one run, building it with it")
     parser.add_argument("--date", default="", help="of the sitting, for its row of facts")
     parser.add_argument("--again", action="store_true", help="those that failed too")
+    parser.add_argument("--eager", action="store_true", help="eager time alone, where the device's is known")
     parser.add_argument("--kernels", action="store_true", help="the kernels' sum of every run, beside its graph")
     parser.add_argument("--stage", default="times", choices=["times", "kernels"])
     asked = parser.parse_args(arguments)

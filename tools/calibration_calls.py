@@ -29,8 +29,9 @@ from typing import Any
 import numpy as np
 import torch
 
+import calibration_images as images
 import calibration_layers as layers
-from calibration_layers import LAYERS, Case, draw, targets
+from calibration_layers import Case, draw, targets
 from calibration_models import from_transformers, published
 
 MOST_TEXT = 700  # characters of a call: lists of many tensors are long
@@ -51,6 +52,14 @@ OTHER_SHARE = 0.02  # of each other family
 MADE_BY_OTHERS = ("mkldnn_rnn_layer_backward", "_cudnn_rnn_backward")  # they read what only a forward pass can have left
 CPU_DTYPES = (torch.float32, torch.float32, torch.float32, torch.float32, torch.bfloat16)
 DTYPES = (torch.float32, torch.bfloat16, torch.bfloat16, torch.float32, torch.float16)
+LAYERS: list[tuple[Callable[[], Case], float]] = [
+    (layers.mlp, 10), (layers.vocabulary, 1), (layers.attention, 10), (layers.biased, 3), (layers.decode, 4), (layers.block, 8), (layers.rotary, 2),
+    (layers.mixed, 6), (layers.norms, 4), (layers.windows, 4), (layers.recurrent, 4), (layers.lookup, 2), (layers.gathers, 1), (layers.batched, 4),
+    (layers.masks, 1), (layers.scan, 2), (layers.encoder_layers, 4), (layers.graphs, 1), (layers.towers, 1), (layers.many_parameters, 1),
+    (images.convolution, 18), (images.first_convolution, 4), (images.residual, 9), (images.next_block, 3), (images.in_one, 3), (images.in_three, 3),
+    (images.transposed, 2), (images.grouped, 3), (images.groups_of_channels, 2), (images.resized, 2), (images.inverted, 4), (images.dense, 2),
+    (images.turned_resize, 2), (images.sound, 1),
+]  # fmt: skip
 device = "cuda"  # that calls are for
 
 
@@ -78,7 +87,7 @@ def without_data(make: Callable[[], tuple[str, Case]]) -> tuple[str, Case]:
         return make()
 
 
-def candidates(to: Path, seconds: float, only: str) -> None:
+def candidates(to: Path, seconds: float, only: str, trained: float) -> None:
     import opscope
     from opscope._load import native
     from opscope.engine import torchvision_ops
@@ -96,13 +105,13 @@ def candidates(to: Path, seconds: float, only: str) -> None:
                 else:
                     maker = draw.choices(makers, weights)[0]
                     name, case = without_data(lambda maker=maker: (maker.__name__, maker()))
-                training = draw.random() < (0.33 if device == "cuda" else 0.08) and any(True for _ in case[0].parameters())
+                training = draw.random() < trained and any(True for _ in case[0].parameters())
                 texts = calls_of(
                     native,
                     opscope.capture,
                     case,
                     training,
-                    draw.random() < (0.15 if device == "cuda" else 0.03),
+                    draw.random() < (0.03 if device == "cpu" else 0.4 if training else 0.05),
                     draw.choice(DTYPES if device == "cuda" else CPU_DTYPES),
                 )
             except Exception as problem:
@@ -116,30 +125,39 @@ def candidates(to: Path, seconds: float, only: str) -> None:
     print(len(seen), "calls,", failed, "cases failed")
 
 
-def cover(features: list[dict[str, Any]]) -> Iterator[int]:
-    """All of them, each the one farthest from those before it: sizes in doublings, another op or kind a few more."""
-    sizes = np.zeros((len(features), 16), np.float32)
-    for row, each in zip(sizes, features, strict=True):
+def cover(features: list[dict[str, Any]], known: list[dict[str, Any]]) -> Iterator[int]:
+    """All of them, each the one farthest from those before it and from what is known: sizes in doublings, another op or kind
+    a few more."""
+    every = known + features
+    sizes = np.zeros((len(every), 20), np.float32)
+    for row, each in zip(sizes, every, strict=True):
         row[: len(each["sizes"])] = each["sizes"]
-    ops = np.unique([each["op"] + each["dtype"] for each in features], return_inverse=True)[1]
-    kinds = np.array([each["kind"] for each in features], np.uint32)
+    ops = np.unique([each["op"] + each["dtype"] for each in every], return_inverse=True)[1]
+    kinds = np.array([each["kind"] for each in every], np.uint32)
+    own = slice(len(known), None)
     nearest = np.full(len(features), np.inf, np.float32)
-    at = int(np.argsort([each["bytes"] for each in features])[len(features) // 2])
+
+    def look_at(at: int) -> None:
+        apart = ((sizes[own] - sizes[at]) ** 2).sum(1) + 9.0 * (ops[own] != ops[at])
+        apart += np.array([2.0], np.float32) * np.bitwise_count(kinds[own] ^ kinds[at])
+        np.minimum(nearest, apart, out=nearest)
+
+    for at in range(len(known)):
+        look_at(at)
+    at = int(nearest.argmax()) if known else int(np.argsort([each["bytes"] for each in features])[len(features) // 2])
     for _ in features:
         yield at
-        apart = ((sizes - sizes[at]) ** 2).sum(1) + 9.0 * (ops != ops[at])
-        apart += np.array([2.0], np.float32) * np.bitwise_count(kinds ^ kinds[at])
-        nearest = np.minimum(nearest, apart)
+        look_at(len(known) + at)
         nearest[at] = -1
         at = int(nearest.argmax())
 
 
-def any_order(features: list[dict[str, Any]]) -> Iterator[int]:
+def any_order(features: list[dict[str, Any]], known: list[dict[str, Any]]) -> Iterator[int]:
     """As often as models have them."""
     yield from draw.sample(range(len(features)), len(features))
 
 
-def choose(texts: list[str], count: int, order: Callable[[list[dict[str, Any]]], Iterator[int]]) -> list[str]:
+def choose(texts: list[str], count: int, shares: dict[str, float], order: Callable[..., Iterator[int]], known: list[dict[str, Any]]) -> list[str]:
     from opscope._load import native
 
     features = native.op_features(native.graph_of_calls(texts))
@@ -154,13 +172,17 @@ def choose(texts: list[str], count: int, order: Callable[[list[dict[str, Any]]],
             families[each["family"]].append(i)
     ranked: list[tuple[float, int]] = []
     for family, members in families.items():
-        most = min(len(members), int(count * SHARES.get(family, OTHER_SHARE)))
-        for rank, at in enumerate(order([features[i] for i in members])):
+        most = min(len(members), int(count * shares.get(family, OTHER_SHARE)))
+        for rank, at in enumerate(order([features[i] for i in members], [each for each in known if each["family"] == family])):
             if rank == most:
                 break
             ranked.append((rank / most, members[at]))
         print(family, len(members), "candidates,", most, "chosen", file=sys.stderr)
     return [texts[i] for _, i in sorted(ranked)]
+
+
+def shares_of(text: str) -> dict[str, float]:
+    return {family: float(share) for family, share in (part.split("=") for part in text.split(","))}
 
 
 def in_turns(lists: list[list[str]]) -> list[str]:
@@ -180,6 +202,9 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--only", default="", choices=["", "published", "drawn"])
     parser.add_argument("--count", type=int, default=6000)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--training", type=float, help="part of the models that take a training step; 0.33, for a CPU 0.08")
+    parser.add_argument("--shares", type=shares_of, default={}, help="of families, beside the usual: conv=0.35,norm=0.1")
+    parser.add_argument("--known", type=Path, help="calls that were timed: those least like them come first")
     parser.add_argument("--odd", type=float, default=0.25, help="part of the sizes that are no multiple of 8")
     asked = parser.parse_args(arguments)
     warnings.simplefilter("ignore")
@@ -187,12 +212,13 @@ def main(arguments: list[str]) -> None:
     layers.odd = asked.odd
     draw.seed(asked.seed)
     if asked.what == "candidates":
-        return candidates(asked.to, asked.seconds, asked.only)
+        return candidates(asked.to, asked.seconds, asked.only, asked.training if asked.training is not None else 0.33 if device == "cuda" else 0.08)
     from opscope._load import native
 
     texts = [[line for line in file.read_text().splitlines() if not any(name in line for name in MADE_BY_OTHERS)] for file in asked.files]
     orders = [(each, cover) for each in texts] + ([(texts[0], any_order)] if device == "cpu" else [])
-    lists = [choose(each, asked.count // len(orders), order) for each, order in orders]
+    timed = [] if asked.known is None else native.op_features(native.graph_of_calls([call[0] for call in native.read_measured_list(str(asked.known))]))
+    lists = [choose(each, asked.count // len(orders), SHARES | asked.shares, order, timed) for each, order in orders]
     asked.to.write_text(native.write_call_list(in_turns(lists)))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -136,27 +135,6 @@ class Mixed(nn.Module):
         return z.transpose(-1, -2).contiguous().sum(-1) + z.amax(-2) + z.float().to(x.dtype).std(-2)
 
 
-class Residual(nn.Module):
-    def __init__(self, channels: int, kernel: int, groups: int, norm: str, act: nn.Module) -> None:
-        super().__init__()
-        self.conv = nn.Conv2d(channels, channels, kernel, padding=kernel // 2, groups=groups, bias=draw.random() < 0.4)
-        self.norm: nn.Module = (
-            nn.BatchNorm2d(channels) if norm == "batch" else nn.GroupNorm(some(*[g for g in (1, 2, 4, 8) if channels % g == 0]), channels)
-        )
-        self.act = act
-        self.gate = nn.Sequential(
-            nn.AdaptiveAvgPool2d(1),
-            nn.Conv2d(channels, max(8, channels // 4), 1),
-            nn.SiLU(),
-            nn.Conv2d(max(8, channels // 4), channels, 1),
-            nn.Sigmoid(),
-        )
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        y = self.act(self.norm(self.conv(x)))
-        return x + y * self.gate(y)
-
-
 class Net(nn.Module):
     """A layer, so that its weights are weights; several inputs by place."""
 
@@ -209,6 +187,54 @@ def attention() -> Case:
     return Attention(heads, key_heads, head, draw.choice(["none", "causal", "mask", "written out"])), (
         torch.empty(rows, places, heads * head),
     )
+
+
+class Biased(nn.Module):
+    """Attention with a table of positions added: turned round as it was looked up, or copied; between one sequence or two."""
+
+    def __init__(self, heads: int, head: int, turned: bool) -> None:
+        super().__init__()
+        self.heads, self.head, self.turned = heads, head, turned
+        self.query, self.key, self.value = (nn.Linear(heads * head, heads * head, bias=False) for _ in range(3))
+
+    def forward(self, x: torch.Tensor, y: torch.Tensor, table: torch.Tensor) -> torch.Tensor:
+        q, k, v = (
+            part.view(part.shape[0], -1, self.heads, self.head).transpose(1, 2) for part in (self.query(x), self.key(y), self.value(y))
+        )
+        bias = table.permute(2, 0, 1)[None]
+        mixed = nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=bias if self.turned else bias.contiguous(), scale=1.0)
+        return mixed.transpose(1, 2).reshape(x.shape)
+
+
+def biased() -> Case:
+    heads, head = near(2, 4, 6, 8, 12, 16), even(near(16, 32, 40, 48, 64, 64, 80, 128))
+    places = min(length(), 1024)
+    keys = draw.choice([places, min(length(), 1024)])
+    rows = max(1, min(batch(), 2**14 // max(places, keys)))
+    size = heads * head
+    return Biased(heads, head, draw.random() < 0.4), (
+        torch.empty(rows, places, size),
+        torch.empty(rows, keys, size),
+        torch.empty(places, keys, heads),
+    )
+
+
+def scan() -> Case:
+    """Steps of a state, each on slices, as state-space models and recurrences written out have them."""
+    rows, channels, places, state = near(1, 2, 4, 8, 16), min(width(), 2048), near(4, 16, 64), near(1, 4, 12, 16, 16, 64)
+
+    class Scan(nn.Module):
+        def forward(self, a: torch.Tensor, b: torch.Tensor, c: torch.Tensor) -> torch.Tensor:
+            h = torch.zeros_like(a[:, :, 0])
+            found = []
+            for i in range(2):
+                h = a[:, :, i] * h + b[:, :, i]
+                found.append(torch.matmul(h, c[:, i].unsqueeze(-1))[:, :, 0])
+                h = torch.tanh(h) if draw.random() < 0.3 else h
+            return torch.stack(found, -1)
+
+    shape = (rows, channels, places, state)
+    return Scan(), (torch.empty(shape), torch.empty(shape), torch.empty(rows, places, state))
 
 
 def decode() -> Case:
@@ -268,83 +294,6 @@ def norms() -> Case:
     )
 
 
-def convolution() -> Case:
-    side = near(4, 7, 8, 14, 16, 20, 28, 32, 40, 56, 64, 80, 96, 112, 128, 160, 224, 256)
-    channels, out = min(width(), 2048), min(width(), 2048)
-    kernel, stride = some(1, 1, 1, 3, 3, 3, 5, 7), some(1, 1, 1, 2)
-    rows = max(1, min(batch(), 2**27 // (side * side * max(channels, out))))
-    dilation = some(1, 1, 1, 1, 2) if kernel > 1 else 1
-    group = 1
-    way = draw.random()
-    if way < 0.2:
-        group, out = channels, channels
-    elif way < 0.3:
-        group = some(2, 4, 8, 32)
-        channels, out = max(group, channels // group * group), max(group, out // group * group)
-    kind = nn.ConvTranspose2d if group == 1 and draw.random() < 0.06 and kernel > 1 else nn.Conv2d
-    made = kind(channels, out, kernel, stride, padding=dilation * (kernel // 2), groups=group, dilation=dilation, bias=draw.random() < 0.4)
-    return Net(made), (torch.empty(rows, channels, side, side),)
-
-
-def first_convolution() -> Case:
-    side, out = near(32, 64, 96, 128, 160, 192, 224, 256, 288, 320, 384, 448, 512), near(16, 24, 32, 40, 64, 96, 128, 192, 384, 768, 1024)
-    kernel, stride = draw.choice([(3, 1), (3, 2), (7, 2), (4, 4), (8, 8), (14, 14), (16, 16), (32, 32)])
-    rows = max(1, min(batch(), 2**26 // (side * side * out // stride**2)))
-    layers = [
-        nn.Conv2d(some(1, 3, 3, 3, 4), out, kernel, stride, padding=kernel // 2 if kernel < 8 else 0, bias=draw.random() < 0.5),
-        nn.BatchNorm2d(out),
-        nn.ReLU(inplace=True),
-        nn.MaxPool2d(3, 2, 1),
-    ]
-    return nn.Sequential(*layers), (torch.empty(rows, layers[0].in_channels, side, side),)  # type: ignore[arg-type]
-
-
-def residual() -> Case:
-    channels, side = even(min(width(), 1024)), near(7, 10, 14, 20, 28, 40, 56, 80, 112, 128)
-    rows = max(1, min(batch(), 2**26 // (side * side * channels)))
-    groups = draw.choice([1, 1, channels])
-    made = Residual(
-        channels,
-        some(1, 3, 3, 5, 7),
-        groups,
-        draw.choice(["batch", "batch", "group"]),
-        draw.choice([nn.ReLU(inplace=True), nn.SiLU(inplace=True), nn.GELU(), nn.Hardswish(inplace=True), nn.LeakyReLU(0.1)]),
-    )
-    resize = draw.choice(
-        [
-            nn.Identity(),
-            nn.AvgPool2d(2),
-            nn.MaxPool2d(2),
-            nn.Upsample(scale_factor=2),
-            nn.Upsample(scale_factor=2, mode="bilinear"),
-            nn.AdaptiveAvgPool2d(1),
-            nn.PixelShuffle(2),
-            nn.ZeroPad2d(1),
-        ]
-    )
-    return nn.Sequential(made, resize), (torch.empty(rows, channels, side, side),)
-
-
-def next_block() -> Case:
-    """Convolution by channel, then linear layers over channels that come last."""
-    channels, side = even(max(16, min(width(), 1024))), near(7, 14, 20, 28, 56, 64)
-    rows = max(1, min(batch(), 2**25 // (side * side * channels)))
-
-    class Block(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.wide = nn.Conv2d(channels, channels, 7, padding=3, groups=channels)
-            self.norm, self.up, self.down = nn.LayerNorm(channels), nn.Linear(channels, 4 * channels), nn.Linear(4 * channels, channels)
-            self.scale = nn.Parameter(torch.ones(channels))
-
-        def forward(self, x: torch.Tensor) -> torch.Tensor:
-            y = self.norm(self.wide(x).permute(0, 2, 3, 1))
-            y = self.scale * self.down(nn.functional.gelu(self.up(y)))
-            return x + y.permute(0, 3, 1, 2)
-
-    return Block(), (torch.empty(rows, channels, side, side),)
-
-
 def windows() -> Case:
     """Windows of an image, cut out and put back, as Swin has them."""
     window, heads, head = near(4, 7, 8, 12), near(2, 3, 4, 6, 12), near(32, 32, 20)
@@ -367,33 +316,6 @@ def windows() -> Case:
             return x + torch.cat((y[:, 0::2], y[:, 1::2]), 1)
 
     return Block(), (torch.empty(rows, side, side, size),)
-
-
-def in_one() -> Case:
-    channels, out, kernel = min(width(), 1024), min(width(), 1024), some(1, 3, 5, 7, 10, 15)
-    places, rows = near(100, 400, 1000, 3000, 8000, 16000), near(1, 2, 4, 8, 16)
-    rows = max(1, min(rows, 2**25 // (places * max(channels, out))))
-    group = draw.choice([1, 1, 1, channels])
-    layers = [nn.Conv1d(channels, channels if group > 1 else out, kernel, some(1, 1, 2, 5), padding=kernel // 2, groups=group), nn.GELU()]
-    return nn.Sequential(*layers), (torch.empty(rows, channels, places),)
-
-
-def in_three() -> Case:
-    channels, out, side, frames = (
-        near(3, 16, 32, 64, 128, 256),
-        near(16, 32, 64, 128, 256),
-        near(7, 14, 28, 56, 64, 112),
-        near(4, 8, 16, 32),
-    )
-    rows = max(1, min(some(1, 2, 4, 8), 2**26 // (frames * side * side * max(channels, out))))
-    kernel = draw.choice([(3, 3, 3), (1, 3, 3), (3, 1, 1), (1, 1, 1), (3, 7, 7)])
-    layers = [
-        nn.Conv3d(channels, out, kernel, some(1, 1, 2), padding=tuple(k // 2 for k in kernel), bias=False),
-        nn.BatchNorm3d(out),
-        nn.ReLU(inplace=True),
-        nn.MaxPool3d(2),
-    ]
-    return nn.Sequential(*layers), (torch.empty(rows, channels, frames, side, side),)
 
 
 def recurrent() -> Case:
@@ -467,59 +389,6 @@ def masks() -> Case:
     return Before(), (torch.empty(rows, places, dtype=torch.int64),)
 
 
-def transposed() -> Case:
-    channels, out, kernel = min(width(), 768), min(width(), 768), some(2, 2, 3, 4, 4, 5)
-    dimensions = some(1, 2, 2, 2, 2, 3)
-    side = near(4, 7, 8, 14, 16, 28, 32, 56, 64) if dimensions == 2 else near(100, 500, 2000) if dimensions == 1 else near(4, 7, 14)
-    kind = {1: nn.ConvTranspose1d, 2: nn.ConvTranspose2d, 3: nn.ConvTranspose3d}[dimensions]
-    rows = max(1, min(batch(), 2**24 // (side**dimensions * max(channels, out))))
-    made = kind(channels, out, kernel, some(1, 2, 2, 2), padding=some(0, 1) if kernel > 2 else 0, bias=draw.random() < 0.5)
-    return Net(made), (torch.empty(rows, channels, *[side] * dimensions),)
-
-
-def grouped() -> Case:
-    group, side = near(2, 4, 8, 16, 32), near(7, 14, 28, 56, 56, 112)
-    each, out = near(4, 8, 16, 24, 32, 64), near(1, 1, 1, 2)
-    channels = group * each
-    rows = max(1, min(batch(), 2**25 // (side * side * channels)))
-    kernel = some(1, 3, 3, 3, 5)
-    layers = [
-        nn.Conv2d(channels, out * channels, kernel, some(1, 1, 2), kernel // 2, groups=group, bias=False),
-        nn.BatchNorm2d(out * channels),
-        nn.ReLU(),
-    ]
-    return nn.Sequential(*layers), (torch.empty(rows, channels, side, side),)
-
-
-def groups_of_channels() -> Case:
-    group, side = near(1, 4, 8, 12, 32), near(7, 14, 16, 28, 32, 44, 64)
-    channels = group * near(4, 8, 10, 16, 27)
-    rows = max(1, min(batch(), 2**24 // (side * side * channels)))
-    norm = draw.choice(
-        [nn.GroupNorm(group, channels), nn.GroupNorm(group, channels), nn.InstanceNorm2d(channels, affine=draw.random() < 0.5)]
-    )
-    layers = [norm, nn.SiLU(), nn.Conv2d(channels, even(min(width(), 512)), 3, padding=1)]
-    return nn.Sequential(*layers), (torch.empty(rows, channels, side, side),)
-
-
-class Resize(nn.Module):
-    def __init__(self, size: tuple[int, int], mode: str) -> None:
-        super().__init__()
-        self.size, self.mode = size, mode
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        corners = None if self.mode == "nearest" else False
-        y = nn.functional.interpolate(x, self.size, mode=self.mode, align_corners=corners)
-        return nn.functional.adaptive_avg_pool2d(y, 7) + nn.functional.adaptive_max_pool2d(y, 7)
-
-
-def resized() -> Case:
-    side, channels = near(7, 14, 16, 28, 32, 56, 64, 128), near(3, 16, 64, 128, 256, 384, 768)
-    rows = max(1, min(batch(), 2**23 // (side * side * channels)))
-    to = (max(1, round(side * draw.uniform(0.5, 3))), max(1, round(side * draw.uniform(0.5, 3))))
-    return Resize(to, draw.choice(["nearest", "bilinear", "bilinear", "bicubic"])), (torch.empty(rows, channels, side, side),)
-
-
 def encoder_layers() -> Case:
     heads, head, places = near(2, 4, 6, 8, 12), near(16, 32, 48, 64, 64), length()
     size = heads * head
@@ -587,13 +456,6 @@ def many_parameters() -> Case:
         for layer in (nn.Linear(size, size, bias=draw.random() < 0.7), draw.choice([nn.LayerNorm(size), nn.ReLU()]))
     ]
     return nn.Sequential(*layers), (torch.empty(near(8, 32), size),)
-
-
-LAYERS: list[tuple[Callable[[], Case], float]] = [
-    (mlp, 10), (vocabulary, 1), (attention, 10), (decode, 4), (block, 8), (rotary, 2), (mixed, 6), (norms, 4), (convolution, 18),
-    (first_convolution, 4), (residual, 9), (next_block, 3), (windows, 4), (in_one, 3), (in_three, 3), (recurrent, 4), (lookup, 2), (gathers, 1), (batched, 4), (masks, 1),  # noqa: E501
-    (transposed, 2), (grouped, 3), (groups_of_channels, 2), (resized, 2), (encoder_layers, 4), (graphs, 1), (towers, 1), (many_parameters, 1),  # noqa: E501
-]  # fmt: skip
 
 
 def targets(case: Case) -> Case:

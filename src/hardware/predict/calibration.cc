@@ -21,7 +21,11 @@ constexpr HostKey kHostKeys[] = {
     {"module_call", &HostCosts::module_call},
     {"dispatch", &HostCosts::dispatch},
     {"view", &HostCosts::view},
+    {"slice", &HostCosts::slice},
+    {"gradient", &HostCosts::gradient},
     {"backward_op", &HostCosts::backward_op},
+    {"backward_view", &HostCosts::backward_view},
+    {"parameter", &HostCosts::parameter},
     {"launch", &HostCosts::launch},
     {"synchronise", &HostCosts::synchronise},
     {"step", &HostCosts::step},
@@ -338,6 +342,10 @@ Calibration read_calibration(std::string_view text, const std::string& name) {
 
 bool looks_like_calibration(std::string_view text) {
   return text.substr(0, 4096).find("calibration = ") != std::string_view::npos;
+}
+
+std::string host_op(std::string_view op, DType dtype, OpGroup group) {
+  return fmt::format("{}-{}-{}", op, name(dtype), name(group));
 }
 
 std::string write_calibration(const Calibration& calibration, std::span<const MeasuredCall> calls) {

@@ -58,7 +58,11 @@ struct HostCosts {
   double module_call = 0;  // of a module, without what is in it
   double dispatch = 0;     // of an op that was not timed
   double view = 0;         // of one that does no work
+  double slice = 0;        // of a view that indexing makes: several come of one call; 0: as other views
+  double gradient = 0;     // autograd's part of an op in the forward pass of a training step
   double backward_op = 0;  // autograd's own part of an op in the backward pass
+  double backward_view = 0;
+  double parameter = 0;    // an optimizer's own part, for each of its parameters
   double launch = 0;       // from the host's call to the start on the device
   double synchronise = 0;  // to wait for the device, where it is idle
   double step = 0;         // of a recurrent layer, to launch its kernels
@@ -96,7 +100,9 @@ struct Calibration {
   std::vector<Likeness> likenesses;
   HostCosts host;
   std::array<double, kFamilies> gaps{};  // what an op takes less in a CUDA graph than in a stream
-  std::vector<std::pair<std::string, double>> host_ops;  // to launch an op: "conv2d", seconds
+  // To launch an op, in seconds: "conv2d"; where a group of its calls takes another time, beside it
+  // "conv2d-bfloat16-depthwise" (host_op).
+  std::vector<std::pair<std::string, double>> host_ops;
   RunErrors runs;
   // Of a file, as it is written:
   std::array<std::string, kFamilies> forests;                  // Forest's text; "": none
@@ -116,6 +122,9 @@ struct Calibration {
   // Of a file. Read when they are asked for: most runs need some of the families.
   std::vector<MeasuredCall> calls(OpFamily family) const;
 };
+
+// What a group of an op's calls is called in host_ops.
+std::string host_op(std::string_view op, DType dtype, OpGroup group);
 
 // Throws Error naming the line: no calibration, one of a later format, cut off, ...
 Calibration read_calibration(std::string_view text, const std::string& name);

@@ -272,6 +272,10 @@ class Reader {
     if (call_.name().find("backward") != std::string_view::npos) return OpGroup::kBackward;
     if (query.rank() != 4) return OpGroup::kUnfused;
     const bool is_half = element_bytes(query.dtype) < 4, is_masked = call_.has("attn_mask");
+    // No fused kernel reads a mask whose last dimension has gaps, as a table of positions that was turned has.
+    if (const TensorView* mask = call_.tensor("attn_mask");
+        mask != nullptr && !mask->strides.empty() && mask->dim(-1) > 1 && mask->strides.back() != 1)
+      return OpGroup::kUnfused;
     const bool is_whole = query.dim(-1) * static_cast<std::int64_t>(element_bytes(query.dtype)) % 16 == 0;
     if (!is_half) {
       const bool is_grouped = call_.boolean("enable_gqa").value_or(false) && query.dim(1) != key.dim(1);

@@ -273,18 +273,29 @@ std::vector<double> add_forest(Calibration& calibration, std::span<const Neighbo
   return told_when_left_out(rows, misses);
 }
 
-// Means by op of what the host took to launch it.
+// What the host took to launch an op, in the middle of its calls; and of each group of them that takes another
+// time: a convolution of bfloat16 launches more kernels than one of float32.
 std::vector<std::pair<std::string, double>> host_ops(std::span<const MeasuredCall> calls) {
-  std::map<std::string, std::pair<double, double>, std::less<>> sums;
+  constexpr double kAnotherTime = 0.05;
+  std::map<std::string, std::vector<double>> by_op;
+  std::map<std::pair<std::string, std::string>, std::vector<double>> by_group;  // of (op, its name)
   for (const MeasuredCall& call : calls) {
     if (!(call.host_seconds > 0)) continue;
-    std::string_view name = std::string_view(call.text).substr(0, call.text.find('('));
-    auto& [sum, count] = sums[std::string(op_type(name.substr(0, name.find('.', name.find("::")))))];
-    sum += call.host_seconds, count += 1;
+    const std::string_view name = std::string_view(call.text).substr(0, call.text.find('('));
+    const std::string op(op_type(name.substr(0, name.find('.', name.find("::")))));
+    by_op[op].push_back(call.host_seconds);
+    by_group[{op, host_op(op, call.features.dtype, call.features.group)}].push_back(call.host_seconds);
   }
-  std::vector<std::pair<std::string, double>> means;
-  for (const auto& [op, mean] : sums) means.emplace_back(op, mean.first / mean.second);
-  return means;
+  std::map<std::string, double> found;
+  for (auto& [op, seconds] : by_op) found[op] = share_below(std::move(seconds), 0.5);
+  std::map<std::string, double> groups;
+  for (auto& [named, seconds] : by_group)
+    if (seconds.size() >= kFewest)
+      if (const double middle = share_below(std::move(seconds), 0.5);
+          std::abs(middle / found[named.first] - 1) > kAnotherTime)
+        groups[named.second] = middle;
+  found.merge(groups);
+  return {found.begin(), found.end()};
 }
 
 // To launch a step of a recurrent layer, where its steps are launched one by one.

@@ -94,9 +94,11 @@ double Predictor::run_spread() const {
   return spread;
 }
 
-double Predictor::host_seconds(std::uint64_t op) const {
-  const auto found = std::ranges::lower_bound(host_, op, {}, &std::pair<std::uint64_t, double>::first);
-  if (found != host_.end() && found->first == op) return found->second;
+double Predictor::host_seconds(std::string_view op, const OpFeatures& features) const {
+  for (const std::uint64_t key : {hash64(host_op(op, features.dtype, features.group)), features.op}) {
+    const auto found = std::ranges::lower_bound(host_, key, {}, &std::pair<std::uint64_t, double>::first);
+    if (found != host_.end() && found->first == key) return found->second;
+  }
   return host_of_ ? host_of_->host.dispatch : 0;
 }
 
@@ -153,7 +155,7 @@ PredictedOp Predictor::predict(const OpCall& call, const Op& op, const OpCost& c
   const Graph& graph = call.graph();
   PredictedOp predicted;
   const OpFeatures features = features_of(call, cost, dtype);
-  predicted.host_seconds = host_seconds(features.op);
+  predicted.host_seconds = host_seconds(op_type(call.name()), features);
   predicted.group = features.group;
   if (does_no_work(graph, op) || gives_its_input(call)) {
     predicted.is_idle = true, predicted.source = TimeSource::kMeasured;

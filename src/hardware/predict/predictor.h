@@ -68,13 +68,13 @@ class Predictor {
   const FamilyOps& measured(OpFamily family) const;
   // On this device; nullopt where nothing is known of the family.
   std::optional<FamilyRates> rates_for(OpFamily family, DType dtype, OpGroup group) const;
-  double host_seconds(std::uint64_t op) const;
+  double host_seconds(std::string_view op, const OpFeatures& features) const;
   void launch_steps(PredictedOp& op, const OpFeatures& features) const;
 
   DevicePointer device_, calibrated_;
   CalibrationPointer calibration_, host_of_;
   mutable std::array<FamilyOps, kFamilies> families_;
-  std::vector<std::pair<std::uint64_t, double>> host_;  // by op: to call it
+  std::vector<std::pair<std::uint64_t, double>> host_;  // by hash of host_ops: to call it
 };
 
 // By the calibration that is given, else the one that opscope has of it, else that of the nearest related

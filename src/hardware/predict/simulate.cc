@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <unordered_map>
+#include <utility>
 
 #include "base/choices.h"
 #include "hardware/predict/predictor.h"
@@ -87,7 +88,6 @@ class Simulation {
         found->second = predictor_.predict(call_, op, costs_[i], product_dtype(graph_, op), options_.float32);
         if (is_on_host())
           found->second = {.source = TimeSource::kMeasured, .is_idle = true, .is_on_host = true};
-        found->second.host_seconds /= options_.host_speed;
         if (options_.mode == RunMode::kGraph && !predictor_.is_host())
           found->second.seconds =
               std::max(found->second.seconds - found->second.gap, found->second.seconds / 3);
@@ -160,12 +160,27 @@ class Simulation {
   double host_seconds_of(OpId i) {
     const Op& op = graph_.ops[i];
     const PredictedOp& one = predicted_[i];
-    const bool is_backward = !graph_.phases.empty() && graph_.phases[phase_of(graph_, i)].name == "backward";
-    // A view costs the host what a call costs; in the backward pass autograd's own part has it.
-    double seconds = one.host_seconds + (is_backward ? host().backward_op : host().op) / options_.host_speed;
-    if (one.is_idle && !one.is_on_host) seconds = is_backward ? 0 : host().view / options_.host_speed;
-    seconds *= static_cast<double>(op.repeats);
-    return seconds + entered(op) * host().module_call / options_.host_speed;
+    const std::string_view phase =
+        graph_.phases.empty() ? std::string_view() : graph_.phases[phase_of(graph_, i)].name;
+    const bool is_backward = phase == "backward", is_view = one.is_idle && !one.is_on_host;
+    double around = is_backward ? (is_view ? host().backward_view : host().backward_op)
+                    : !is_view  ? host().op
+                    : is_slice(op) && host().slice > 0 ? host().slice
+                                                       : host().view;
+    if (phase == "forward") around += host().gradient;  // of a training step
+    if (phase == "optimizer" && !std::exchange(stepped_, true))
+      around += host().parameter * static_cast<double>(parameters());
+    if (!is_view) around += one.host_seconds;
+    const double seconds = around * static_cast<double>(op.repeats) + entered(op) * host().module_call;
+    return seconds / options_.host_speed;
+  }
+
+  bool is_slice(const Op& op) const {
+    const std::string_view type = op_type(graph_.op_name(op));
+    return type == "slice" || type == "select" || type == "narrow" || type == "alias";
+  }
+  std::ptrdiff_t parameters() const {
+    return std::ranges::count(graph_.values, ValueKind::kParameter, &Value::kind);
   }
 
   void add(OpId i, double busy) {
@@ -295,6 +310,7 @@ class Simulation {
   std::vector<PredictedOp> predicted_;
   std::vector<char> entered_;
   bool has_gpu_ = false;  // the graph's tensors are on one
+  bool stepped_ = false;  // the optimizer's own part is counted
 };
 
 }  // namespace

@@ -14,8 +14,12 @@ struct HostRow {
 constexpr HostRow kHostRows[] = {
     {"op_seconds", "Op", "Python's call of an op, without the op itself", &HostCosts::op},
     {"view_seconds", "View", "an op that does no work", &HostCosts::view},
+    {"slice_seconds", "Slice", "a view that indexing makes", &HostCosts::slice},
     {"module_call_seconds", "Module", "the call of a module, without what is in it", &HostCosts::module_call},
+    {"gradient_seconds", "Gradient", "autograd's own part of an op that is trained", &HostCosts::gradient},
     {"backward_op_seconds", "Backward op", "autograd's own part", &HostCosts::backward_op},
+    {"backward_view_seconds", "Backward view", "the same of a view", &HostCosts::backward_view},
+    {"parameter_seconds", "Parameter", "an optimizer's own part for each", &HostCosts::parameter},
     {"dispatch_seconds", "Dispatch", "to launch an op that was not timed", &HostCosts::dispatch},
     {"launch_seconds", "Launch", "from the host's call to the start on the device", &HostCosts::launch},
     {"synchronise_seconds", "Synchronisation", "to wait for an idle device", &HostCosts::synchronise},

@@ -2,10 +2,10 @@
 //
 // An op is called through the dispatcher with no gradients and no autocast, as in the model: the same
 // arguments, and tensors of the same sizes, strides and alignment. Activations are where the op before would
-// have left them, in the caches as far as they fit; weights are read from other memory at each call, past the
-// last cache, as in a model that is larger than it. On a device the repetitions are queued behind other work
-// before the first of them begins, so that the time to launch them is not counted; on the host they are
-// called one after the other.
+// have left them, in the caches as far as they fit. Weights, and what a backward pass reads of the forward
+// pass, are read from other memory at each call, past the last cache, as in a model that is larger than it.
+// On a device the repetitions are queued behind other work before the first of them begins, so that the time
+// to launch them is not counted; on the host they are called one after the other.
 #pragma once
 
 #include <c10/core/Event.h>

@@ -90,10 +90,12 @@ class CallMaker {
   }
 
  private:
-  // How much memory there has to be, and which weights come from the pool. Where an op reads more weights
-  // than fit into the cache, they are not in it the next time either.
+  // How much memory there has to be, and what comes from the pool: weights, and in the backward pass what the
+  // forward pass kept, which is long out of the cache; the gradient has just been written. Where an op reads
+  // more of it than fits into the cache, it is not in it the next time either.
   void look_at_tensors() {
     std::unordered_set<ValueId> seen;
+    const bool is_backward = call_.name().find("backward") != std::string_view::npos;
     std::size_t position = 0;
     const Argument* list = nullptr;
     each_read(graph_, op_, [&](ValueId id, const Argument& argument) {
@@ -104,7 +106,8 @@ class CallMaker {
       const auto bytes = bytes_for(graph_, value);
       if (is_host(value)) host_bytes_ += bytes;
       const auto data = data_for(call_, graph_.text(argument.name), position, value.dtype);
-      if (!is_lasting(value.kind) || data.fill != Fill::kAround0 || bytes == 0) return;
+      const bool is_kept = is_backward && seen.size() > 1;
+      if ((!is_lasting(value.kind) && !is_kept) || data.fill != Fill::kAround0 || bytes == 0) return;
       if (!has_random_kernels(scalar_type_of(value.dtype))) return;
       pooled_.insert(id);
       turn_bytes_ += static_cast<std::size_t>(bytes);
