@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 Row = dict[str, Any]
+HOST_PACE = 1e-3  # seconds of predict_worker's host_pace on the host whose costs h200.toml has
 MODES = {"graph": "device_seconds", "eager": "eager_seconds"}  # of opscope, and what was measured of it
 
 
@@ -24,8 +25,9 @@ def predict(measured: list[Row], graphs: Path, to: Path) -> None:
                 continue
             graph = opscope.load(path)
             told: Row = {"model": row["model"], "run": row["run"]}
+            host = f"{HOST_PACE / row['host_pace']:.4f}x"  # as fast as it was around the run
             for mode in MODES:
-                told[mode] = json.loads(graph.profile(hardware="h200", mode=mode).to_json())["hardware"]["prediction"]
+                told[mode] = json.loads(graph.profile(hardware="h200", mode=mode, host=host).to_json())["hardware"]["prediction"]
             file.write(json.dumps(told) + "\n")
 
 

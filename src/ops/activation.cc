@@ -84,19 +84,24 @@ constexpr OpRow kRows[] = {
     dropout_row("aten::dropout") | kMayReturnInput | kInPlaceSwitch,
     row("aten::elu aten::selu", pointwise<3, 1>, "3*n flops (compare, two multiplies) + n exps") |
         kInPlaceSwitch,
-    row("aten::gelu", gelu, "4*n flops + n erfs, or 8*n flops + n tanhs") | kHasInPlace,
+    row("aten::gelu", gelu, "4*n flops + n erfs, or 8*n flops + n tanhs") | kHasInPlace |
+        kCopiedInPlace,
     row("aten::glu", pointwise<4, 1>, "4*n flops (sigmoid, multiply) + n exps"),
     row("aten::hardshrink", pointwise<2>, "2*n compares"),
-    row("aten::hardsigmoid", pointwise<4>, "4*n flops (add, two compares, divide)") | kInPlaceSwitch,
-    row("aten::hardswish", pointwise<5>, "5*n flops (add, two compares, multiply, divide)") | kInPlaceSwitch,
+    row("aten::hardsigmoid", pointwise<4>, "4*n flops (add, two compares, divide)") | kInPlaceSwitch |
+        kCopiedInPlace,
+    row("aten::hardswish", pointwise<5>, "5*n flops (add, two compares, multiply, divide)") | kInPlaceSwitch |
+        kCopiedInPlace,
     row("aten::hardtanh aten::relu6", pointwise<2>, "2*n compares") | kInPlaceSwitch,
     row("aten::leaky_relu aten::rrelu", pointwise<2>, "2*n flops (compare, multiply)") | kInPlaceSwitch,
     row("aten::log_sigmoid aten::log_sigmoid_forward", pointwise<4, 2>,
         "4*n flops (min, abs, negate, subtract) + n exps + n logs"),
-    row("aten::mish", pointwise<1, 3>, "n multiplies + n exps + n logs + n tanhs") | kInPlaceSwitch,
+    row("aten::mish", pointwise<1, 3>, "n multiplies + n exps + n logs + n tanhs") | kInPlaceSwitch |
+        kCopiedInPlace,
     row("aten::relu aten::threshold", pointwise<1>, "n compares") | kInPlaceSwitch,
     row("aten::sigmoid", pointwise<3, 1>, "3*n flops (negate, add, divide) + n exps") | kHasInPlace,
-    row("aten::silu", pointwise<4, 1>, "4*n flops (sigmoid, multiply) + n exps") | kInPlaceSwitch,
+    row("aten::silu", pointwise<4, 1>, "4*n flops (sigmoid, multiply) + n exps") | kInPlaceSwitch |
+        kCopiedInPlace,
     row("aten::softplus", pointwise<3, 2>, "3*n flops (multiply, divide, compare) + n exps + n logs"),
     row("aten::softshrink", pointwise<3>, "3*n flops (two compares, subtract)"),
     row("aten::special_expit", pointwise<3, 1>, "3*n flops (negate, add, divide) + n exps"),

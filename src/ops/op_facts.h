@@ -29,6 +29,7 @@ enum class Fact : std::uint8_t {
   kConcatenates,        // its inputs lie beside each other in its result
   kHasInPlace,          // PyTorch also has it in place, with the dtype and shape of its input
   kInPlaceSwitch,       // that, and its module takes inplace=True
+  kCopiedInPlace,       // in place, autograd copies its input first, which the backward pass reads
   kTakesProbabilities,  // it checks that floats are between 0 and 1, or above 0
   kBatchedProduct,      // of two activations, as attention has two of
   kLinearLayer,         // a product with a weight

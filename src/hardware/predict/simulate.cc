@@ -4,10 +4,12 @@
 #include <bit>
 #include <cmath>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "base/choices.h"
 #include "hardware/predict/predictor.h"
+#include "ops/op_facts.h"
 
 namespace opscope {
 namespace {
@@ -86,6 +88,7 @@ class Simulation {
       const auto [found, fresh] = known.try_emplace(key_of(op));
       if (fresh) {
         found->second = predictor_.predict(call_, op, costs_[i], product_dtype(graph_, op), options_.float32);
+        if (is_copied_first(op)) found->second.seconds += copy_seconds();
         if (is_on_host())
           found->second = {.source = TimeSource::kMeasured, .is_idle = true, .is_on_host = true};
         if (options_.mode == RunMode::kGraph && !predictor_.is_host())
@@ -100,6 +103,17 @@ class Simulation {
       run_.unknown_ops += !one.is_idle && one.source == TimeSource::kUnknown;
       predicted_.push_back(one);
     }
+  }
+
+  // In a training step: the backward pass reads what it is about to overwrite.
+  bool is_copied_first(const Op& op) const {
+    const std::string_view name = graph_.op_name(op);
+    return !graph_.phases.empty() && name.ends_with('_') &&
+           facts_of(functional_name(name)).is(Fact::kCopiedInPlace);
+  }
+  double copy_seconds() const {
+    const TensorView& input = call_.inputs[0];
+    return predictor_.kernel(OpFamily::kCopy, input.dtype, 0, input.bytes() + input.bytes()).seconds;
   }
 
   // Of a run on a GPU: a counter of steps that an optimizer keeps beside it.
@@ -179,8 +193,12 @@ class Simulation {
     const std::string_view type = op_type(graph_.op_name(op));
     return type == "slice" || type == "select" || type == "narrow" || type == "alias";
   }
-  std::ptrdiff_t parameters() const {
-    return std::ranges::count(graph_.values, ValueKind::kParameter, &Value::kind);
+  // A step makes another value of each.
+  std::size_t parameters() const {
+    std::unordered_set<Id> storages;
+    for (const Value& value : graph_.values)
+      if (value.kind == ValueKind::kParameter) storages.insert(value.storage);
+    return storages.size();
   }
 
   void add(OpId i, double busy) {
@@ -219,7 +237,10 @@ class Simulation {
       share.host_seconds = host_seconds_of(i);
       now += share.host_seconds, run_.host_seconds += share.host_seconds;
       waiting.push_back(i);
-      if (share.is_idle || !(share.device_seconds > 0)) continue;
+      if (share.is_idle || !(share.device_seconds > 0)) {
+        if (waits_for_device(i)) now = std::max(now, device) + host().synchronise / options_.host_speed;
+        continue;
+      }
       const double ready = now + host().launch;
       const double gap = std::max(ready - device, 0.0);
       share.begin = std::max(ready, device);
@@ -247,6 +268,7 @@ class Simulation {
 
   // The host reads a value of the device's.
   bool waits_for_device(OpId i) const {
+    if (predicted_[i].is_on_host) return false;
     const std::string_view type = op_type(graph_.op_name(graph_.ops[i]));
     return type == "item" || type == "_local_scalar_dense" || type == "is_nonzero" || type == "nonzero" ||
            type == "equal" || type == "masked_select";
