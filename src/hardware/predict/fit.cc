@@ -130,7 +130,9 @@ void fit_groups(std::vector<FamilyRates>& into, std::map<DType, std::vector<Neig
   std::ranges::stable_sort(order, std::ranges::greater{}, [](const auto* ops) { return ops->size(); });
   std::vector<FamilyRates> wholes, groups;
   for (std::vector<Neighbour>* ops : order) {
-    const FamilyRates whole = fitted(*ops, OpGroup::kPlain);
+    // One op of a dtype tells no rates: they are near those of the dtype with the most.
+    const FamilyRates* most = ops->size() < kFewest && !wholes.empty() ? &wholes.front() : nullptr;
+    const FamilyRates whole = fitted(*ops, OpGroup::kPlain, most);
     std::map<OpGroup, std::vector<Neighbour>> own;
     for (const Neighbour& op : *ops) own[op.features.group].push_back(op);
     if (!own.contains(OpGroup::kPlain)) groups.push_back(whole);

@@ -21,7 +21,7 @@ constexpr double kCompiledUnfused = 0.4;
 constexpr double kCompiledConvolution =
     0.7;  // both on the timm models that docs/predict_published.md fits on
 constexpr std::string_view kGpu = "cuda";
-constexpr double kSameRun = 0.02;               // of a run whose ops were all measured
+constexpr double kSameRun = 0.012;              // of a run whose ops were all measured
 constexpr double kDecile = 1.2815515655446004;  // standard deviations from the middle to p10 and p90
 
 RunLimit run_limit(Limit limit) {
