@@ -10,6 +10,7 @@
 #include "base/statistics.h"
 #include "base/text.h"
 #include "hardware/predict/fit.h"
+#include "hardware/predict/known_calibrations.h"
 
 namespace opscope {
 namespace {
@@ -19,6 +20,25 @@ double usual_dispatch(const Calibration& calibration) {
   std::vector<double> seconds;
   for (const auto& [op, each] : calibration.host_ops) seconds.push_back(each);
   return seconds.empty() ? calibration.host.dispatch : statistics(std::move(seconds)).median;
+}
+
+// A host beside a GPU runs ahead, and what it takes in a model is mostly the model's own Python: several times
+// what the calls take alone. That was fitted on runs of whole models beside the GPU that opscope knows best;
+// this host is as much slower as its own calls are.
+void as_in_models(HostCosts& host) {
+  host.pace = host.op + host.view + host.module_call;
+  for (const CalibrationPointer& known : known_calibrations()) {
+    const HostCosts& there = known->host;
+    if (!(there.pace > 0) || !(host.pace > 0)) continue;
+    const double slower = host.pace / there.pace;
+    for (double HostCosts::*cost :
+         {&HostCosts::op, &HostCosts::module_call, &HostCosts::view, &HostCosts::slice, &HostCosts::gradient,
+          &HostCosts::backward_op, &HostCosts::backward_view, &HostCosts::parameter})
+      host.*cost = there.*cost * slower;
+    host.source = fmt::format("runs of models beside {}, times {:.2g}: as this host's own calls are to those there",
+                              known->device_name, slower);
+    return;
+  }
 }
 
 }  // namespace
@@ -58,6 +78,7 @@ std::string finished_calibration(Calibration about, std::span<const std::string>
                                                 format_seconds(journal.spent())));
   fit_families(about, calls);
   about.host.dispatch = usual_dispatch(about);
+  if (about.kind == "gpu") as_in_models(about.host);
   widen(about, clock_drift(journal.references()));
   return write_calibration(about, calls);
 }

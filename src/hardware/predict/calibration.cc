@@ -29,6 +29,7 @@ constexpr HostKey kHostKeys[] = {
     {"launch", &HostCosts::launch},
     {"synchronise", &HostCosts::synchronise},
     {"step", &HostCosts::step},
+    {"pace", &HostCosts::pace},
 };
 
 struct RateKey {

@@ -34,7 +34,8 @@ void each_field(Archive& archive, auto& calibration) {
   });
   auto& host = calibration.host;
   archive(host.op, host.module_call, host.dispatch, host.view, host.slice, host.gradient, host.backward_op,
-          host.backward_view, host.parameter, host.launch, host.synchronise, host.step, host.source);
+          host.backward_view, host.parameter, host.launch, host.synchronise, host.step, host.pace,
+          host.source);
   archive.list(calibration.host_ops, [&](auto& op) { archive(op.first, op.second); });
   auto& runs = calibration.runs;
   archive(runs.count, runs.spread, runs.host_spread, runs.error_median, runs.error_p90, runs.source);

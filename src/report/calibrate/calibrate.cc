@@ -24,6 +24,7 @@ constexpr HostRow kHostRows[] = {
     {"launch_seconds", "Launch", "from the host's call to the start on the device", &HostCosts::launch},
     {"synchronise_seconds", "Synchronisation", "to wait for an idle device", &HostCosts::synchronise},
     {"step_seconds", "Step", "of a recurrent layer, to launch its kernels", &HostCosts::step},
+    {"pace_seconds", "Pace", "a call of an op, a view and a module, alone", &HostCosts::pace},
 };
 
 std::string how_made(const Calibration& calibration) {
