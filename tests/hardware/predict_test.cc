@@ -165,6 +165,41 @@ TEST(Predictor, TakesAMeasuredCallAsItIs) {
   EXPECT_EQ(told_of(relu_text(1 << 20, "cpu")).source, TimeSource::kMeasured);
 }
 
+// bfloat16 launches more kernels here.
+TEST(Predictor, KnowsTheHostByGroupsOfCalls) {
+  std::vector<MeasuredCall> calls = relus();
+  for (std::int64_t size = 1024; size <= 1 << 16; size *= 2) {
+    const std::string shape = "bfloat16[" + std::to_string(size) + "]";
+    calls.push_back(measured("aten::relu(self: " + shape + ") on cuda -> " + shape, 3e-6));
+    calls.back().host_seconds = 11e-6;
+  }
+  const CalibrationPointer calibration = calibrated(calls);
+  EXPECT_NEAR(told_of(relu_text(5000), calibration).host_seconds, 4e-6, 1e-9);
+  EXPECT_NEAR(told_of("aten::relu(self: bfloat16[5000]) on cuda -> bfloat16[5000]", calibration).host_seconds,
+              11e-6, 1e-9);
+}
+
+// One op of a dtype is no reason to take its time for all others of that dtype.
+TEST(FittedRates, OfADtypeWithOneOpAreNearTheOthers) {
+  std::vector<MeasuredCall> calls = relus();
+  const std::string shape = "int64[67108864]";
+  calls.push_back(measured("aten::relu(self: " + shape + ") on cuda -> " + shape, 16.0 * 67108864 / kRate));
+  const PredictedOp small = told_of("aten::relu(self: int64[1000]) on cuda -> int64[1000]", calibrated(calls));
+  EXPECT_LT(small.seconds, 20e-6);
+}
+
+TEST(Features, NoFusedAttentionReadsAMaskWithGaps) {
+  const auto group = [](const std::string& strides) {
+    const std::string head = "bfloat16[2,4,64,32]";
+    const std::string text = "aten::scaled_dot_product_attention(query: " + head + ", key: " + head + ", value: " +
+                             head + ", attn_mask: bfloat16[1,4,64,64]" + strides +
+                             ", dropout_p: 0.0, is_causal: false, scale: none, enable_gqa: false) on cuda -> " + head;
+    return told_of(text).group;
+  };
+  EXPECT_EQ(group(""), OpGroup::kMasked);
+  EXPECT_EQ(group(" strides [16384,1,256,4]"), OpGroup::kUnfused);
+}
+
 TEST(Predictor, TellsACallBetweenMeasuredOnes) {
   const PredictedOp told = told_of(relu_text(3 << 20));
   EXPECT_EQ(told.source, TimeSource::kInterpolated);
@@ -290,6 +325,74 @@ ops = []
   EXPECT_EQ(eager.totals.predicted_wait, Count{15'000'000});
   options.host_speed = 2;
   EXPECT_EQ(make_profile(graph, options).totals.predicted_time, Count{224'000'000});
+}
+
+// A step of one op each way and one of the optimizer, on a device that takes 1 us for each.
+Graph small_step(std::string_view act) {
+  GraphBuilder b("net", "Net");
+  const TensorSpec spec(ints{1 << 20});
+  const auto x = b.input(spec, "x");
+  const auto weight = b.parameter("weight", spec);
+  const auto y = b.op(act, {{"self", x}}, {spec});
+  const auto view = b.op("aten::view", {{"self", y}, {"size", ints{1 << 20}}}, {TensorSpec(spec).view_of(y)});
+  const auto gradient = b.op("aten::mul.Tensor", {{"self", view}, {"other", weight}}, {spec});
+  b.op("aten::mul.Tensor", {{"self", gradient}, {"other", 2}}, {spec});
+  Graph graph = b.finish({y});
+  graph.phases = {{"forward", 0}, {"backward", 2}, {"optimizer", 3}};
+  return graph;
+}
+
+double host_seconds_of(const Graph& graph, const std::string& costs) {
+  const std::string text = "calibration = \"" + std::to_string(kCalibrationVersion) + R"("
+device = "lab"
+kind = "gpu"
+made = "measured"
+[host]
+)" + costs + R"(
+[families.pointwise.float32]
+flop_rate = "0"
+byte_rate = "0"
+seconds = "1 us"
+spread = "0.1"
+error_median = "0"
+error_p90 = "0"
+points = 10
+[families.copy.float32]
+flop_rate = "0"
+byte_rate = "0"
+seconds = "7 us"
+spread = "0.1"
+error_median = "0"
+error_p90 = "0"
+points = 10
+
+[measured]
+ops = []
+)";
+  const auto calibration = std::make_shared<const Calibration>(read_calibration(text, "lab.toml"));
+  ProfileOptions options;
+  options.hardware = device_of(*calibration), options.calibration = calibration;
+  return make_profile(graph, options).predicted.host_seconds;
+}
+
+TEST(PredictedRun, HasAutogradAndTheOptimizerOnTheHost) {
+  const Graph graph = small_step("aten::relu");
+  const auto us = [&](const std::string& costs) { return host_seconds_of(graph, costs) * 1e6; };
+  EXPECT_NEAR(us("op = \"2 us\""), 2 + 2, 1e-9);                              // relu, the optimizer's
+  EXPECT_NEAR(us("op = \"2 us\"\nview = \"3 us\""), 2 + 3 + 2, 1e-9);        // the view
+  EXPECT_NEAR(us("op = \"2 us\"\ngradient = \"1 us\""), 3 + 1 + 2, 1e-9);    // of both forward
+  EXPECT_NEAR(us("op = \"2 us\"\nbackward_op = \"5 us\""), 2 + 5 + 2, 1e-9);
+  EXPECT_NEAR(us("op = \"2 us\"\nparameter = \"30 us\""), 2 + 2 + 30, 1e-9);  // it has one
+}
+
+// silu's backward pass reads its input; relu's, its result.
+TEST(PredictedRun, CopiesWhatItTrainsInPlace) {
+  const auto time_of = [](std::string_view act) {
+    const Graph graph = small_step(act);
+    return make_profile(graph, on("h200", RunMode::kGraph)).costs[0].predicted_time;
+  };
+  EXPECT_GT(time_of("aten::silu_").value(), time_of("aten::silu").value() * 3 / 2);
+  EXPECT_LT(time_of("aten::relu_").value(), time_of("aten::relu").value() * 3 / 2);
 }
 
 TEST(PredictedRun, HasAHostWhereTheDevicesOwnIsNotKnown) {
