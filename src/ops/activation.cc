@@ -84,8 +84,7 @@ constexpr OpRow kRows[] = {
     dropout_row("aten::dropout") | kMayReturnInput | kInPlaceSwitch,
     row("aten::elu aten::selu", pointwise<3, 1>, "3*n flops (compare, two multiplies) + n exps") |
         kInPlaceSwitch,
-    row("aten::gelu", gelu, "4*n flops + n erfs, or 8*n flops + n tanhs") | kHasInPlace |
-        kCopiedInPlace,
+    row("aten::gelu", gelu, "4*n flops + n erfs, or 8*n flops + n tanhs") | kHasInPlace | kCopiedInPlace,
     row("aten::glu", pointwise<4, 1>, "4*n flops (sigmoid, multiply) + n exps"),
     row("aten::hardshrink", pointwise<2>, "2*n compares"),
     row("aten::hardsigmoid", pointwise<4>, "4*n flops (add, two compares, divide)") | kInPlaceSwitch |

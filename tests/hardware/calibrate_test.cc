@@ -194,7 +194,8 @@ TEST_F(CalibrateFiles, AGpusHostTakesAsMuchLongerInModelsAsItsOwnCallsTake) {
   Calibration gpu = about();
   gpu.kind = "gpu";
   gpu.host = {.op = known.pace, .module_call = known.pace / 2, .view = known.pace / 2, .launch = 4e-6};
-  const Calibration made = read_calibration(finished_calibration(std::move(gpu), kCalls, journal), "made.toml");
+  const Calibration made =
+      read_calibration(finished_calibration(std::move(gpu), kCalls, journal), "made.toml");
   EXPECT_NEAR(made.host.op, 2 * known.op, 1e-9);
   EXPECT_NEAR(made.host.view, 2 * known.view, 1e-9);
   EXPECT_NEAR(made.host.parameter, 2 * known.parameter, 1e-9);

@@ -184,16 +184,18 @@ TEST(FittedRates, OfADtypeWithOneOpAreNearTheOthers) {
   std::vector<MeasuredCall> calls = relus();
   const std::string shape = "int64[67108864]";
   calls.push_back(measured("aten::relu(self: " + shape + ") on cuda -> " + shape, 16.0 * 67108864 / kRate));
-  const PredictedOp small = told_of("aten::relu(self: int64[1000]) on cuda -> int64[1000]", calibrated(calls));
+  const PredictedOp small =
+      told_of("aten::relu(self: int64[1000]) on cuda -> int64[1000]", calibrated(calls));
   EXPECT_LT(small.seconds, 20e-6);
 }
 
 TEST(Features, NoFusedAttentionReadsAMaskWithGaps) {
   const auto group = [](const std::string& strides) {
     const std::string head = "bfloat16[2,4,64,32]";
-    const std::string text = "aten::scaled_dot_product_attention(query: " + head + ", key: " + head + ", value: " +
-                             head + ", attn_mask: bfloat16[1,4,64,64]" + strides +
-                             ", dropout_p: 0.0, is_causal: false, scale: none, enable_gqa: false) on cuda -> " + head;
+    const std::string text =
+        "aten::scaled_dot_product_attention(query: " + head + ", key: " + head + ", value: " + head +
+        ", attn_mask: bfloat16[1,4,64,64]" + strides +
+        ", dropout_p: 0.0, is_causal: false, scale: none, enable_gqa: false) on cuda -> " + head;
     return told_of(text).group;
   };
   EXPECT_EQ(group(""), OpGroup::kMasked);
@@ -378,9 +380,9 @@ ops = []
 TEST(PredictedRun, HasAutogradAndTheOptimizerOnTheHost) {
   const Graph graph = small_step("aten::relu");
   const auto us = [&](const std::string& costs) { return host_seconds_of(graph, costs) * 1e6; };
-  EXPECT_NEAR(us("op = \"2 us\""), 2 + 2, 1e-9);                              // relu, the optimizer's
-  EXPECT_NEAR(us("op = \"2 us\"\nview = \"3 us\""), 2 + 3 + 2, 1e-9);        // the view
-  EXPECT_NEAR(us("op = \"2 us\"\ngradient = \"1 us\""), 3 + 1 + 2, 1e-9);    // of both forward
+  EXPECT_NEAR(us("op = \"2 us\""), 2 + 2, 1e-9);                           // relu, the optimizer's
+  EXPECT_NEAR(us("op = \"2 us\"\nview = \"3 us\""), 2 + 3 + 2, 1e-9);      // the view
+  EXPECT_NEAR(us("op = \"2 us\"\ngradient = \"1 us\""), 3 + 1 + 2, 1e-9);  // of both forward
   EXPECT_NEAR(us("op = \"2 us\"\nbackward_op = \"5 us\""), 2 + 5 + 2, 1e-9);
   EXPECT_NEAR(us("op = \"2 us\"\nparameter = \"30 us\""), 2 + 2 + 30, 1e-9);  // it has one
 }

@@ -22,9 +22,9 @@ double usual_dispatch(const Calibration& calibration) {
   return seconds.empty() ? calibration.host.dispatch : statistics(std::move(seconds)).median;
 }
 
-// A host beside a GPU runs ahead, and what it takes in a model is mostly the model's own Python: several times
-// what the calls take alone. That was fitted on runs of whole models beside the GPU that opscope knows best;
-// this host is as much slower as its own calls are.
+// A host beside a GPU runs ahead, and what it takes in a model is mostly the model's own Python: several
+// times what the calls take alone. That was fitted on runs of whole models beside the GPU that opscope knows
+// best; this host is as much slower as its own calls are.
 void as_in_models(HostCosts& host) {
   host.pace = host.op + host.view + host.module_call;
   for (const CalibrationPointer& known : known_calibrations()) {
@@ -35,8 +35,9 @@ void as_in_models(HostCosts& host) {
          {&HostCosts::op, &HostCosts::module_call, &HostCosts::view, &HostCosts::slice, &HostCosts::gradient,
           &HostCosts::backward_op, &HostCosts::backward_view, &HostCosts::parameter})
       host.*cost = there.*cost * slower;
-    host.source = fmt::format("runs of models beside {}, times {:.2g}: as this host's own calls are to those there",
-                              known->device_name, slower);
+    host.source =
+        fmt::format("runs of models beside {}, times {:.2g}: as this host's own calls are to those there",
+                    known->device_name, slower);
     return;
   }
 }

@@ -66,8 +66,8 @@ struct HostCosts {
   double launch = 0;       // from the host's call to the start on the device
   double synchronise = 0;  // to wait for the device, where it is idle
   double step = 0;         // of a recurrent layer, to launch its kernels
-  double pace = 0;         // what a call of an op, of a view and of a module take in a program of nothing else
-  std::string source{};    // where it is from, if not measured on this host
+  double pace = 0;       // what a call of an op, of a view and of a module take in a program of nothing else
+  std::string source{};  // where it is from, if not measured on this host
 
   bool is_known() const { return op > 0 || dispatch > 0; }
   // By its name in a file; nullptr: there is none such.

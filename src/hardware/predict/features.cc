@@ -272,7 +272,8 @@ class Reader {
     if (call_.name().find("backward") != std::string_view::npos) return OpGroup::kBackward;
     if (query.rank() != 4) return OpGroup::kUnfused;
     const bool is_half = element_bytes(query.dtype) < 4, is_masked = call_.has("attn_mask");
-    // No fused kernel reads a mask whose last dimension has gaps, as a table of positions that was turned has.
+    // No fused kernel reads a mask whose last dimension has gaps, as a table of positions that was turned
+    // has.
     if (const TensorView* mask = call_.tensor("attn_mask");
         mask != nullptr && !mask->strides.empty() && mask->dim(-1) > 1 && mask->strides.back() != 1)
       return OpGroup::kUnfused;

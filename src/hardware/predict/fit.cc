@@ -275,8 +275,8 @@ std::vector<double> add_forest(Calibration& calibration, std::span<const Neighbo
   return told_when_left_out(rows, misses);
 }
 
-// What the host took to launch an op, in the middle of its calls; and of each group of them that takes another
-// time: a convolution of bfloat16 launches more kernels than one of float32.
+// What the host took to launch an op, in the middle of its calls; and of each group of them that takes
+// another time: a convolution of bfloat16 launches more kernels than one of float32.
 std::vector<std::pair<std::string, double>> host_ops(std::span<const MeasuredCall> calls) {
   constexpr double kAnotherTime = 0.05;
   std::map<std::string, std::vector<double>> by_op;

@@ -177,8 +177,8 @@ class Simulation {
     const std::string_view phase =
         graph_.phases.empty() ? std::string_view() : graph_.phases[phase_of(graph_, i)].name;
     const bool is_backward = phase == "backward", is_view = one.is_idle && !one.is_on_host;
-    double around = is_backward ? (is_view ? host().backward_view : host().backward_op)
-                    : !is_view  ? host().op
+    double around = is_backward                        ? (is_view ? host().backward_view : host().backward_op)
+                    : !is_view                         ? host().op
                     : is_slice(op) && host().slice > 0 ? host().slice
                                                        : host().view;
     if (phase == "forward") around += host().gradient;  // of a training step
