@@ -58,12 +58,13 @@ MADE_BY_OTHERS = ("mkldnn_rnn_layer_backward", "_cudnn_rnn_backward")  # they re
 CPU_DTYPES = (torch.float32, torch.float32, torch.float32, torch.float32, torch.bfloat16)
 DTYPES = (torch.float32, torch.bfloat16, torch.bfloat16, torch.float32, torch.float16)
 LAYERS: list[tuple[Callable[[], Case], float]] = [
-    (layers.mlp, 10), (layers.vocabulary, 1), (layers.attention, 10), (layers.biased, 3), (layers.decode, 4), (layers.block, 8), (layers.rotary, 2),
-    (layers.mixed, 6), (layers.norms, 4), (layers.windows, 4), (layers.recurrent, 4), (layers.lookup, 2), (layers.gathers, 1), (layers.batched, 4),
-    (layers.masks, 1), (layers.scan, 2), (layers.encoder_layers, 4), (layers.graphs, 1), (layers.towers, 1), (layers.many_parameters, 1),
-    (images.convolution, 18), (images.first_convolution, 4), (images.residual, 9), (images.next_block, 3), (images.in_one, 3), (images.in_three, 3),
-    (images.transposed, 2), (images.grouped, 3), (images.groups_of_channels, 2), (images.resized, 2), (images.inverted, 4), (images.dense, 2),
-    (images.turned_resize, 2), (images.sound, 1),
+    (layers.mlp, 10), (layers.vocabulary, 1), (layers.attention, 10), (layers.biased, 3), (layers.decode, 4), (layers.block, 8),
+    (layers.rotary, 2), (layers.mixed, 6), (layers.norms, 4), (layers.windows, 4), (layers.recurrent, 4), (layers.lookup, 2),
+    (layers.gathers, 1), (layers.batched, 4), (layers.masks, 1), (layers.scan, 2), (layers.encoder_layers, 4), (layers.graphs, 1),
+    (layers.towers, 1), (layers.many_parameters, 1), (images.convolution, 18), (images.first_convolution, 4), (images.residual, 9),
+    (images.next_block, 3), (images.in_one, 3), (images.in_three, 3), (images.transposed, 2), (images.grouped, 3),
+    (images.groups_of_channels, 2), (images.resized, 2), (images.inverted, 4), (images.dense, 2), (images.turned_resize, 2),
+    (images.sound, 1),
 ]  # fmt: skip
 device = "cuda"  # that calls are for
 
@@ -162,7 +163,9 @@ def any_order(features: list[dict[str, Any]], known: list[dict[str, Any]]) -> It
     yield from draw.sample(range(len(features)), len(features))
 
 
-def choose(texts: list[str], count: int, shares: dict[str, float], order: Callable[..., Iterator[int]], known: list[dict[str, Any]]) -> list[str]:
+def choose(
+    texts: list[str], count: int, shares: dict[str, float], order: Callable[..., Iterator[int]], known: list[dict[str, Any]]
+) -> list[str]:
     from opscope._load import native
 
     features = native.op_features(native.graph_of_calls(texts))
@@ -232,7 +235,8 @@ def main(arguments: list[str]) -> None:
     layers.odd = asked.odd
     draw.seed(asked.seed)
     if asked.what == "candidates":
-        return candidates(asked.to, asked.seconds, asked.only, asked.training if asked.training is not None else 0.33 if device == "cuda" else 0.08)
+        usual = 0.33 if device == "cuda" else 0.08
+        return candidates(asked.to, asked.seconds, asked.only, usual if asked.training is None else asked.training)
     from opscope._load import native
 
     if asked.what == "sample":
@@ -241,7 +245,8 @@ def main(arguments: list[str]) -> None:
         return
     texts = [[line for line in file.read_text().splitlines() if not any(name in line for name in MADE_BY_OTHERS)] for file in asked.files]
     orders = [(each, cover) for each in texts] + ([(texts[0], any_order)] if device == "cpu" else [])
-    known = [] if asked.known is None else native.op_features(native.graph_of_calls([call[0] for call in native.read_measured_list(str(asked.known))]))
+    timed = [] if asked.known is None else [call[0] for call in native.read_measured_list(str(asked.known))]
+    known = native.op_features(native.graph_of_calls(timed)) if timed else []
     lists = [choose(each, asked.count // len(orders), SHARES | asked.shares, order, known) for each, order in orders]
     asked.to.write_text(native.write_call_list(in_turns(lists)))
 
