@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "base/choices.h"
 #include "base/hash.h"
+#include "hardware/predict/layout.h"
 #include "hardware/roofline.h"
 
 namespace opscope {
@@ -47,66 +47,6 @@ float log_of(double size) { return static_cast<float>(std::log2(std::max(size, 1
 // The group that comes behind: of the op's backward.
 OpGroup with_backward(OpGroup group, bool is_backward) {
   return static_cast<OpGroup>(static_cast<int>(group) + (is_backward ? 1 : 0));
-}
-
-// How often two divides it, at most 16: kernels load so many elements at once.
-double alignment(double size) {
-  double found = 1;
-  while (found < 16 && std::fmod(size, 2 * found) == 0) found *= 2;
-  return found;
-}
-
-// Of sizes that no memory holds: the most that there is.
-std::int64_t scaled(std::int64_t stride, std::int64_t size) {
-  std::int64_t product = 0;
-  return __builtin_mul_overflow(stride, size, &product) ? std::numeric_limits<std::int64_t>::max() : product;
-}
-
-bool is_contiguous(const TensorView& tensor) {
-  std::int64_t expected = 1;
-  for (std::size_t i = tensor.rank(); i-- > 0;) {
-    if (i >= tensor.strides.size()) return true;
-    if (tensor.shape[i] != 1 && tensor.strides[i] != expected) return false;
-    expected = scaled(expected, tensor.shape[i]);
-  }
-  return true;
-}
-
-// Bytes in a row, in the order of the last dimension first: 4 for a transposed matrix of float32.
-double run_bytes(const TensorView& tensor) {
-  std::int64_t expected = 1;
-  for (std::size_t i = tensor.rank(); i-- > 0;) {
-    if (i >= tensor.strides.size()) break;
-    if (tensor.shape[i] == 1) continue;
-    if (tensor.strides[i] != expected && !(expected == 1 && tensor.strides[i] == 0)) break;
-    expected = scaled(expected, tensor.shape[i]);
-  }
-  return static_cast<double>(expected) * static_cast<double>(element_bytes(tensor.dtype));
-}
-
-// The dimension before the last is the one without gaps.
-bool is_transposed(const TensorView& tensor) {
-  const auto rank = tensor.rank();
-  return rank >= 2 && tensor.strides.size() == rank && tensor.strides[rank - 2] == 1 &&
-         tensor.strides[rank - 1] != 1;
-}
-
-// At which multiples of bytes its rows begin (of a transposed matrix its columns), at most 16: what a kernel
-// can load at once. A matrix that lies in another order is copied first.
-double row_alignment(const TensorView& matrix) {
-  const auto rank = matrix.rank();
-  if (rank < 2) return 16;
-  double row = static_cast<double>(matrix.dim(-1));
-  if (is_transposed(matrix))
-    row = static_cast<double>(matrix.strides[rank - 1]);
-  else if (matrix.strides.size() == rank && matrix.strides[rank - 1] == 1 && matrix.shape[rank - 2] > 1)
-    row = static_cast<double>(matrix.strides[rank - 2]);
-  return std::min(16.0, alignment(row) * static_cast<double>(element_bytes(matrix.dtype)));
-}
-
-bool is_channels_last(const TensorView& tensor) {
-  return tensor.rank() >= 4 && tensor.strides.size() == tensor.rank() && tensor.strides[1] == 1 &&
-         tensor.shape[1] > 1;
 }
 
 class Reader {
