@@ -230,6 +230,34 @@ def test_attention_fast_path_is_off():
     assert torch.backends.mha.get_fastpath_enabled()
 
 
+@pytest.mark.parametrize("norm_first", [False, True])
+@pytest.mark.parametrize("activation", ["relu", "gelu"])
+def test_an_encoder_layer_on_a_gpu_is_what_its_fast_path_runs(norm_first, activation):
+    from opscope.engine import attention_path
+
+    layer = nn.TransformerEncoderLayer(32, 2, 64, batch_first=True, norm_first=norm_first, activation=activation).eval()
+    x = torch.rand(2, 5, 32)
+    graph = opscope.capture(layer, (x,), device="cuda", tracer="static")
+    ops = [op.op.removeprefix("aten::") for op in graph.profile().ops]
+    assert ops.count("linear") == 2 and ops.count("_addmm_activation") == ops.count("addmm") == 1
+    assert ops.count("add_") == ops.count("layer_norm") == 2
+    assert graph.profile().totals.macs == opscope.profile(layer, (x,)).totals.macs
+    parts, whole = [], torch._transformer_encoder_layer_fwd
+
+    def both(*args):
+        parts.append(attention_path._layer(*args))
+        return whole(*args)
+
+    try:  # PyTorch's own op gives the same numbers
+        torch._transformer_encoder_layer_fwd = both
+        with torch.no_grad():
+            assert torch.allclose(layer(x), parts[0], atol=1e-5)
+    finally:
+        torch._transformer_encoder_layer_fwd = whole
+    masked = opscope.capture(layer, {"src": x, "src_mask": torch.zeros(5, 5)}, device="cuda", tracer="static")
+    assert "aten::_addmm_activation" not in [op.op for op in masked.profile().ops]
+
+
 def test_attention_on_a_gpu_is_the_two_products_of_the_fast_path():
     attention = nn.MultiheadAttention(32, 2, batch_first=True).eval()
     x = torch.randn(2, 5, 32)
