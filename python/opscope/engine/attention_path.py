@@ -102,7 +102,7 @@ def _layer(src: Any, width: int, heads: int, *rest: Any) -> Any:
     norm1, norm2, up, down = (weights[at : at + 2] for at in (0, 2, 4, 6))
 
     def normed(x: Any, norm: Any) -> Any:
-        return F.layer_norm(x, (width,), *norm, eps)
+        return F.layer_norm(x, (width,), norm[0], norm[1], eps)
 
     x = normed(src, norm1) if norm_first else src
     x = _attention(x, x, x, width, heads, *attention)[0].add_(src)
