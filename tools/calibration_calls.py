@@ -2,7 +2,7 @@
 
     python tools/calibration_calls.py candidates --to build/candidates.txt [--seconds 1500]
     python tools/calibration_calls.py choose build/candidates.txt --to build/calls.txt --count 6000
-    python tools/calibration_calls.py sample data/calibrations/h200.calls --to data/calls/cuda.txt --count 9500
+    python tools/calibration_calls.py sample data/calibrations/h200.calls --to data/calls/cuda.txt --count 8000
     python tools/calibration_calls.py candidates --device cpu --only published --to build/cpu_published.txt --seconds 400
     python tools/calibration_calls.py candidates --device cpu --only drawn --to build/cpu_drawn.txt --seconds 400
     python tools/calibration_calls.py choose build/cpu_published.txt build/cpu_drawn.txt --device cpu --to data/calls/cpu.txt
@@ -53,6 +53,7 @@ SHARES = {
     "softmax": 0.02,
 }
 OTHER_SHARE = 0.02  # of each other family
+FAMILIES = (*SHARES, "recurrent", "pool", "gather", "create", "sort", "other")
 LARGE_GROUPS = 0.8  # power of a group's size that it is drawn by: large ones a little less
 MADE_BY_OTHERS = ("mkldnn_rnn_layer_backward", "_cudnn_rnn_backward")  # they read what only a forward pass can have left
 CPU_DTYPES = (torch.float32, torch.float32, torch.float32, torch.float32, torch.bfloat16)
@@ -135,7 +136,7 @@ def cover(features: list[dict[str, Any]], known: list[dict[str, Any]]) -> Iterat
     """All of them, each the one farthest from those before it and from what is known: sizes in doublings, another op or kind
     a few more."""
     every = known + features
-    sizes = np.zeros((len(every), 20), np.float32)
+    sizes = np.zeros((len(every), max(len(each["sizes"]) for each in every)), np.float32)
     for row, each in zip(sizes, every, strict=True):
         row[: len(each["sizes"])] = each["sizes"]
     ops = np.unique([each["op"] + each["dtype"] for each in every], return_inverse=True)[1]
@@ -205,7 +206,10 @@ def sample(texts: list[str], count: int) -> list[str]:
 
 
 def shares_of(text: str) -> dict[str, float]:
-    return {family: float(share) for family, share in (part.split("=") for part in text.split(","))}
+    shares = {family: float(share) for family, share in (part.split("=") for part in text.split(","))}
+    if unknown := [family for family in shares if family not in FAMILIES]:
+        raise argparse.ArgumentTypeError(f"no family of ops called {unknown[0]}: {', '.join(FAMILIES)}")
+    return shares
 
 
 def in_turns(lists: list[list[str]]) -> list[str]:
@@ -234,13 +238,15 @@ def main(arguments: list[str]) -> None:
     device = layers.device = asked.device
     layers.odd = asked.odd
     draw.seed(asked.seed)
+    if asked.what != "candidates" and not asked.files:
+        parser.error(f"{asked.what} which calls? name their file")
     if asked.what == "candidates":
         usual = 0.33 if device == "cuda" else 0.08
         return candidates(asked.to, asked.seconds, asked.only, usual if asked.training is None else asked.training)
     from opscope._load import native
 
     if asked.what == "sample":
-        timed = [call[0] for call in native.read_measured_list(str(asked.files[0]))]
+        timed = [call[0] for file in asked.files for call in native.read_measured_list(str(file))]
         asked.to.write_text(native.write_call_list(sample(timed, asked.count)))
         return
     texts = [[line for line in file.read_text().splitlines() if not any(name in line for name in MADE_BY_OTHERS)] for file in asked.files]

@@ -91,13 +91,13 @@ constexpr OpRow kRows[] = {
         kCopiedInPlace,
     row("aten::hardswish", pointwise<5>, "5*n flops (add, two compares, multiply, divide)") | kInPlaceSwitch |
         kCopiedInPlace,
-    row("aten::hardtanh aten::relu6", pointwise<2>, "2*n compares") | kInPlaceSwitch,
+    row("aten::hardtanh aten::relu6", pointwise<2>, "2*n compares") | kInPlaceSwitch | kCopiedInPlace,
     row("aten::leaky_relu aten::rrelu", pointwise<2>, "2*n flops (compare, multiply)") | kInPlaceSwitch,
     row("aten::log_sigmoid aten::log_sigmoid_forward", pointwise<4, 2>,
         "4*n flops (min, abs, negate, subtract) + n exps + n logs"),
     row("aten::mish", pointwise<1, 3>, "n multiplies + n exps + n logs + n tanhs") | kInPlaceSwitch |
         kCopiedInPlace,
-    row("aten::relu aten::threshold", pointwise<1>, "n compares") | kInPlaceSwitch,
+    row("aten::relu", pointwise<1>, "n compares") | kInPlaceSwitch,
     row("aten::sigmoid", pointwise<3, 1>, "3*n flops (negate, add, divide) + n exps") | kHasInPlace,
     row("aten::silu", pointwise<4, 1>, "4*n flops (sigmoid, multiply) + n exps") | kInPlaceSwitch |
         kCopiedInPlace,
@@ -106,6 +106,7 @@ constexpr OpRow kRows[] = {
     row("aten::special_expit", pointwise<3, 1>, "3*n flops (negate, add, divide) + n exps"),
     softmax_row("aten::special_softmax", softmax<0, 0>, kSoftmax),
     row("aten::tanh", pointwise_special, "n tanhs") | kHasInPlace,
+    row("aten::threshold", pointwise<1>, "n compares") | kInPlaceSwitch | kCopiedInPlace,
 };
 
 }  // namespace

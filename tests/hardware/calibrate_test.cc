@@ -200,6 +200,7 @@ TEST_F(CalibrateFiles, AGpusHostTakesAsMuchLongerInModelsAsItsOwnCallsTake) {
   EXPECT_NEAR(made.host.view, 2 * known.view, 1e-9);
   EXPECT_NEAR(made.host.parameter, 2 * known.parameter, 1e-9);
   EXPECT_DOUBLE_EQ(made.host.launch, 4e-6);
+  EXPECT_DOUBLE_EQ(made.runs.host_spread, known_calibration("h200")->runs.host_spread);
   EXPECT_NE(made.host.source.find("times 2"), std::string::npos);
 }
 

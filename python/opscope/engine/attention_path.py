@@ -21,7 +21,7 @@ from opscope.engine.threads import Undo, replaced
 
 _ATTENTION: Any = torch.nn.modules.activation
 _ENCODER: Any = torch.nn.modules.transformer
-_ALIGNMENT = 16  # bytes; a head of other widths is not fused
+_ALIGNMENT = 8  # a head of other widths is not fused
 _FUSED = (torch.float32, torch.float16, torch.bfloat16)
 
 
@@ -94,7 +94,7 @@ def _layer_is_fused(seen: dict[str, Any]) -> bool:
 
 
 def _is_fused(attention: Any, query: Any) -> bool:
-    return bool(query.device.type == "cuda" and query.dtype in _FUSED and attention.head_dim * query.itemsize % _ALIGNMENT == 0)
+    return bool(query.device.type == "cuda" and query.dtype in _FUSED and attention.head_dim % _ALIGNMENT == 0)
 
 
 def _layer(src: Any, width: int, heads: int, *rest: Any) -> Any:

@@ -18,14 +18,16 @@ namespace {
 // Of an op of a kind that was not timed: what most kinds take.
 double usual_dispatch(const Calibration& calibration) {
   std::vector<double> seconds;
-  for (const auto& [op, each] : calibration.host_ops) seconds.push_back(each);
+  for (const auto& [op, each] : calibration.host_ops)
+    if (op.find('-') == std::string::npos) seconds.push_back(each);  // not those of a group beside its op's
   return seconds.empty() ? calibration.host.dispatch : statistics(std::move(seconds)).median;
 }
 
 // A host beside a GPU runs ahead, and what it takes in a model is mostly the model's own Python: several
 // times what the calls take alone. That was fitted on runs of whole models beside the GPU that opscope knows
 // best; this host is as much slower as its own calls are.
-void as_in_models(HostCosts& host) {
+void as_in_models(Calibration& calibration) {
+  HostCosts& host = calibration.host;
   host.pace = host.op + host.view + host.module_call;
   for (const CalibrationPointer& known : known_calibrations()) {
     const HostCosts& there = known->host;
@@ -35,9 +37,9 @@ void as_in_models(HostCosts& host) {
          {&HostCosts::op, &HostCosts::module_call, &HostCosts::view, &HostCosts::slice, &HostCosts::gradient,
           &HostCosts::backward_op, &HostCosts::backward_view, &HostCosts::parameter})
       host.*cost = there.*cost * slower;
-    host.source =
-        fmt::format("runs of models beside {}, times {:.2g}: as this host's own calls are to those there",
-                    known->device_name, slower);
+    host.source = fmt::format("of models beside {}, times {:.2g}: the ratio of the hosts' own call times",
+                              known->device_name, slower);
+    calibration.runs.host_spread = known->runs.host_spread;
     return;
   }
 }
@@ -79,7 +81,7 @@ std::string finished_calibration(Calibration about, std::span<const std::string>
                                                 format_seconds(journal.spent())));
   fit_families(about, calls);
   about.host.dispatch = usual_dispatch(about);
-  if (about.kind == "gpu") as_in_models(about.host);
+  if (about.kind == "gpu") as_in_models(about);
   widen(about, clock_drift(journal.references()));
   return write_calibration(about, calls);
 }

@@ -365,7 +365,7 @@ std::string write_calibration(const Calibration& calibration, std::span<const Me
   for (const HostKey& key : kHostKeys)
     out += fmt::format("{} = {}\n", key.name, figure_text(Unit::kSeconds, calibration.host.*key.member));
   if (!calibration.host.source.empty()) add("source", calibration.host.source);
-  if (calibration.runs.count > 0) {
+  if (calibration.runs.count > 0 || calibration.runs.host_spread > 0) {
     out += fmt::format("\n[runs]\ncount = {}\n", calibration.runs.count);
     for (const RunKey& key : kRunKeys)
       out += fmt::format("{} = {}\n", key.name, figure_text(Unit::kPlain, calibration.runs.*key.member));

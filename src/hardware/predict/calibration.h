@@ -66,7 +66,9 @@ struct HostCosts {
   double launch = 0;       // from the host's call to the start on the device
   double synchronise = 0;  // to wait for the device, where it is idle
   double step = 0;         // of a recurrent layer, to launch its kernels
-  double pace = 0;       // what a call of an op, of a view and of a module take in a program of nothing else
+  // A call of an op, one of a view and one of a module, in a program that only makes such calls: how fast the
+  // host is. In a model what is above takes several times as long.
+  double pace = 0;
   std::string source{};  // where it is from, if not measured on this host
 
   bool is_known() const { return op > 0 || dispatch > 0; }

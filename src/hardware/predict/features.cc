@@ -215,7 +215,8 @@ class Reader {
     // No fused kernel reads a mask whose last dimension has gaps, as a table of positions that was turned
     // has.
     if (const TensorView* mask = call_.tensor("attn_mask");
-        mask != nullptr && !mask->strides.empty() && mask->dim(-1) > 1 && mask->strides.back() != 1)
+        mask != nullptr && !mask->strides.empty() && mask->dim(-1) > 1 && mask->strides.back() != 1 &&
+        !(mask->dtype == DType::kBool && mask->strides.back() == 0))  // which is made a dense one of numbers
       return OpGroup::kUnfused;
     const bool is_whole = query.dim(-1) * static_cast<std::int64_t>(element_bytes(query.dtype)) % 16 == 0;
     if (!is_half) {

@@ -22,7 +22,7 @@ constexpr double kHeld = 0.3;         // what a constant e times another weighs,
 constexpr std::size_t kFewestForTrees = 40;
 constexpr double kLargeMiss = 0.7;  // beyond, a point pulls no harder: it may be of another kernel
 
-// Where 68.3 % and 90 % of the sizes of misses are below.
+// What so large a share of the values is below: 68.3 % and 90 % of the sizes of misses, the half of times.
 double share_below(std::vector<double> sizes, double share) {
   std::ranges::sort(sizes);
   return sizes.empty() ? 0 : sizes[static_cast<std::size_t>(share * static_cast<double>(sizes.size() - 1))];
