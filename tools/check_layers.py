@@ -14,9 +14,9 @@ import re
 import sys
 import tempfile
 
-PIPELINE = ["base", "graph", "ops", "cost", "metrics", "partition", "hardware", "analyse", "report"]
+PIPELINE = ["base", "graph", "ops", "cost", "metrics", "partition", "hardware", "analyse", "plan", "report"]
 ALLOWED = {folder: set(PIPELINE[: i + 1]) for i, folder in enumerate(PIPELINE)}
-ALLOWED["readers"] = {"base", "graph", "ops", "metrics", "analyse", "readers"}  # analyse: figures of saved profiles, budgets
+ALLOWED["readers"] = {"base", "graph", "ops", "metrics", "analyse", "plan", "readers"}  # figures of profiles, budgets, costs
 ALLOWED["torch"] = {"base", "graph", "ops", "torch"}
 ALLOWED["app"] = set(PIPELINE) | {"readers", "app"}
 ALLOWED["cli"] = ALLOWED["app"] | {"cli"}

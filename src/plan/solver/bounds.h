@@ -1,0 +1,27 @@
+// What no plan can be better than, from the times of items alone: work spread over the devices as if it could
+// be cut anywhere, and the largest item.
+#pragma once
+
+#include <vector>
+
+#include "plan/solver/problem.h"
+
+namespace opscope {
+
+// Weights of classes, and what each item is then at least: the sum of what is left over the weights of the
+// devices that are left is a lower bound of the slowest of them, whatever the weights.
+struct SpreadBound {
+  std::vector<double> weights;  // by class; of all devices together 1
+  std::vector<double> least;    // by item
+  double all = 0;               // of all items: a bound of the slowest device
+};
+
+SpreadBound spread_bound(const PlanProblem& problem);
+
+// The longest that any item takes where it is fastest.
+double largest_item(const PlanProblem& problem);
+
+// The least sum over items, each on the class where `weights` times its seconds is least.
+std::vector<double> least_items(const PlanProblem& problem, const std::vector<double>& weights);
+
+}  // namespace opscope

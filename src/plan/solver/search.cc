@@ -1,0 +1,301 @@
+// The search: downsets in the order of their size, and from each all parts that may come next, item by item,
+// each part once.
+#include "plan/solver/search.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+
+namespace opscope {
+namespace {
+
+// Sums in another order differ in their last digits.
+constexpr double kRounding = 1 + 1e-12;
+
+}  // namespace
+
+DeviceCounts::DeviceCounts(const CostGraph& graph, std::size_t items) {
+  std::size_t all = 1;
+  for (const DeviceClass& one : graph.classes) {
+    stride_.push_back(all);
+    most_.push_back(std::min(one.count, items));
+    all *= most_.back() + 1;
+    constexpr std::size_t kMost = 1u << 20;
+    if (all > kMost)
+      throw Error("too many kinds of devices to plan for", "",
+                  "devices that are alike are one class with a count");
+  }
+  for (std::size_t index = 0; index < all; ++index) {
+    std::size_t devices = 0;
+    for (std::size_t c = 0; c < most_.size(); ++c) devices += count(index, c);
+    devices_.push_back(devices);
+  }
+}
+
+bool DeviceCounts::is_within(std::size_t a, std::size_t b) const {
+  for (std::size_t c = 0; c < most_.size(); ++c)
+    if (count(a, c) > count(b, c)) return false;
+  return true;
+}
+
+Search::Search(const PlanProblem& problem, SearchLimits limits)
+    : problem_(problem),
+      counts_(*problem.graph, problem.items.size()),
+      limits_(limits),
+      spread_(spread_bound(problem)),
+      sets_(problem.items.size()),
+      classes_(problem.classes()),
+      inside_(problem.items.size()),
+      in_part_(problem.items.size()),
+      has_room_(problem.classes()),
+      missing_(problem.items.size()),
+      readers_(problem.tensors.size(), 0),
+      shared_(problem.graph->shared_bytes.size(), 0) {
+  for (std::size_t counts = 0; counts < counts_.size(); ++counts) {
+    double weight = 0;
+    for (std::size_t c = 0; c < classes_; ++c)
+      weight += spread_.weights[c] * static_cast<double>(counts_.most(c) - counts_.count(counts, c));
+    rest_weight_.push_back(weight);
+  }
+}
+
+void Search::begin(const SearchPass& pass) {
+  pass_ = pass;
+  least_ = pass.sums ? least_items(problem_, pass.weights) : spread_.least;
+  value_.assign(sets_.size() * counts_.size(), kCannotRun);
+  from_.resize(value_.size()), class_.resize(value_.size());
+  value_[0] = 0;
+}
+
+SearchResult Search::run(const SearchPass& pass) {
+  begin(pass);
+  SearchResult result;
+  for (std::size_t size = 0; size < problem_.items.size() && result.complete; ++size)
+    for (std::size_t i = 0; i < sets_.of_size(size).size() && result.complete; ++i)
+      result.complete = expand(sets_.of_size(size)[i]);
+  result.best.assign(counts_.size(), kCannotRun);
+  if (sets_.full() != Downsets::kNone)
+    std::copy_n(value_.begin() + static_cast<std::ptrdiff_t>(sets_.full() * counts_.size()), counts_.size(),
+                result.best.begin());
+  return result;
+}
+
+bool Search::can_be_left(double rest, std::size_t counts) const {
+  if (counts_.devices(counts) >= pass_.most_devices) return false;
+  return rest <= pass_.most_seconds * rest_weight_[counts] * kRounding || pass_.sums;
+}
+
+// The plans of a downset that may be part of an answer: within the limits, and no other has as few devices
+// and is as good.
+bool Search::find_starts(std::uint32_t set) {
+  starts_.clear();
+  const double* values = &value_[set * counts_.size()];
+  for (std::size_t counts = 0; counts < counts_.size(); ++counts) {
+    const double value = values[counts];
+    if (!std::isfinite(value) || !can_be_left(rest_, counts)) continue;
+    if (pass_.sums ? value + rest_ > pass_.most_sum * kRounding : value > pass_.most_seconds * kRounding)
+      continue;
+    const auto makes_needless = [&](const Start& start) {
+      return start.value <= value && counts_.is_within(start.counts, counts);
+    };
+    if (std::ranges::none_of(starts_, makes_needless)) starts_.push_back({counts, value});
+  }
+  if (starts_.empty()) return false;
+  least_start_ = std::ranges::min(starts_, {}, &Start::value).value;
+  for (std::size_t c = 0; c < classes_; ++c)
+    has_room_[c] = std::ranges::any_of(
+        starts_, [&](const Start& start) { return counts_.count(start.counts, c) < counts_.most(c); });
+  return true;
+}
+
+// Makes the downset the one that parts are added to.
+void Search::enter(std::uint32_t set) {
+  open_.clear();
+  for (std::uint32_t i = 0; i < problem_.items.size(); ++i) {
+    if (inside_[i]) continue;
+    missing_[i] = 0;
+    for (const std::uint32_t before : problem_.items[i].before) missing_[i] += inside_[before] ? 0 : 1;
+    if (missing_[i] == 0) open_.push_back(i);
+  }
+  loads_.assign(classes_, {});
+  path_.assign(1, {.open_size = static_cast<std::uint32_t>(open_.size()), .hash = sets_.hash(set)});
+  part_.clear();
+}
+
+bool Search::expand(std::uint32_t set) {
+  const double* values = &value_[set * counts_.size()];
+  if (std::none_of(values, values + counts_.size(), [](double value) { return std::isfinite(value); }))
+    return true;
+  set_ = set, rest_ = 0, left_ = 0;
+  for (std::uint32_t i = 0; i < problem_.items.size(); ++i) {
+    inside_[i] = sets_.has(set, i);
+    if (!inside_[i]) rest_ += least_[i], ++left_;
+  }
+  if (!find_starts(set)) return true;
+  enter(set);
+  for (;;) {
+    Step& step = path_.back();
+    if (step.next == step.open_size) {
+      if (path_.size() == 1) return true;
+      remove(step.item);
+      continue;
+    }
+    if (++steps_ > limits_.steps) break;
+    const std::uint32_t item = open_[step.next++];
+    add(item);
+    if (!consider()) {
+      if (sets_.size() * counts_.size() > limits_.values) break;
+      remove(item);
+      continue;
+    }
+    for (const std::uint32_t after : problem_.items[item].after)
+      if (missing_[after] == 0) open_.push_back(after);
+    path_.back().open_size = static_cast<std::uint32_t>(open_.size());
+  }
+  while (path_.size() > 1) remove(path_.back().item);
+  return false;
+}
+
+void Search::add(std::uint32_t item) {
+  const PlanItem& more = problem_.items[item];
+  Step step = path_.back();
+  step.item = item;
+  step.bytes += more.bytes, step.peak = std::max(step.peak, more.peak_bytes), step.least += least_[item];
+  for (const std::uint32_t each : more.shared)
+    if (shared_[each]++ == 0) step.bytes += problem_.graph->shared_bytes[each];
+  step.hash = step.hash ^ sets_.hash_of_item(item);
+  const std::size_t begin = loads_.size();
+  loads_.resize(begin + classes_);
+  for (std::size_t c = 0; c < classes_; ++c) {
+    loads_[begin + c] = loads_[begin - classes_ + c];
+    loads_[begin + c].compute += more.seconds[c];
+  }
+  add_tensors(item, &loads_[begin]);
+  for (const std::uint32_t after : more.after) --missing_[after];
+  path_.push_back(step);
+  part_.push_back(item);
+}
+
+// What crosses the part's edge now, and what no longer does.
+void Search::add_tensors(std::uint32_t item, Load* loads) {
+  const auto change = [&](const PlanTensor& tensor, double Load::*of, double sign) {
+    for (std::size_t c = 0; c < classes_; ++c) loads[c].*of += sign * tensor.seconds[c];
+  };
+  for (const std::uint32_t each : problem_.items[item].reads) {
+    const PlanTensor& tensor = problem_.tensors[each];
+    const bool first = readers_[each]++ == 0;
+    if (in_part_[tensor.producer]) {
+      if (readers_[each] == tensor.consumers.size()) change(tensor, &Load::sent, -1);
+    } else if (first) {
+      change(tensor, &Load::received, 1);
+      if (inside_[tensor.producer]) change(tensor, &Load::settled, 1);
+    }
+  }
+  for (const std::uint32_t each : problem_.items[item].writes) {
+    const PlanTensor& tensor = problem_.tensors[each];
+    if (readers_[each] > 0) change(tensor, &Load::received, -1);
+    if (readers_[each] < tensor.consumers.size()) change(tensor, &Load::sent, 1);
+  }
+  in_part_[item] = true;
+}
+
+void Search::remove(std::uint32_t item) {
+  const PlanItem& less = problem_.items[item];
+  path_.pop_back(), part_.pop_back();
+  loads_.resize(loads_.size() - classes_);
+  open_.resize(path_.back().open_size);
+  in_part_[item] = false;
+  for (const std::uint32_t after : less.after) ++missing_[after];
+  for (const std::uint32_t each : less.reads) --readers_[each];
+  for (const std::uint32_t each : less.shared) --shared_[each];
+}
+
+double Search::period(const Load& load) const {
+  return problem_.graph->overlap ? std::max({load.compute, load.sent, load.received})
+                                 : load.compute + load.sent + load.received;
+}
+
+// Of all items that are left behind the part, a little less for what rounding may have added.
+double Search::rest_after() const { return std::max(rest_ * (2 - kRounding) - path_.back().least, 0.0); }
+
+// False where neither the part nor any with more items in it is within the limits.
+bool Search::may_grow(std::size_t c, const Load& load) const {
+  const double settled = load.compute + load.settled;
+  if (!std::isfinite(settled)) return false;
+  if ((problem_.graph->overlap ? std::max(load.compute, load.settled) : settled) >
+      pass_.most_seconds * kRounding)
+    return false;
+  return !pass_.sums ||
+         least_start_ + pass_.weights[c] * settled + rest_after() <= pass_.most_sum * kRounding;
+}
+
+bool Search::consider() {
+  const Step& step = path_.back();
+  const std::size_t begin = loads_.size() - classes_;
+  target_ = Downsets::kNone;
+  bool grows = false;
+  for (std::size_t c = 0; c < classes_; ++c) {
+    const auto& memory = problem_.graph->classes[c].memory_bytes;
+    if (!has_room_[c] || (memory && step.bytes + step.peak > *memory * kRounding)) continue;
+    const Load& load = loads_[begin + c];
+    if (!may_grow(c, load)) continue;
+    grows = true;
+    if (period(load) <= pass_.most_seconds * kRounding)
+      offer(c, pass_.sums ? load.compute + load.sent + load.received : period(load));
+  }
+  return grows && sets_.size() * counts_.size() <= limits_.values;
+}
+
+// The downset with the part; made where it is reached for the first time.
+std::uint32_t Search::target() {
+  if (target_ != Downsets::kNone) return target_;
+  target_ = sets_.find(path_.back().hash);
+  if (target_ == Downsets::kNone) {
+    target_ = sets_.make(path_.back().hash, set_, part_);
+    value_.resize(sets_.size() * counts_.size(), kCannotRun);
+    from_.resize(value_.size()), class_.resize(value_.size());
+  }
+  return target_;
+}
+
+// The part on a device of the class, behind each plan of the downset.
+void Search::offer(std::size_t c, double seconds) {
+  const bool is_last = part_.size() == left_;
+  const double rest = rest_after();
+  for (const Start& start : starts_) {
+    if (counts_.count(start.counts, c) == counts_.most(c)) continue;
+    const std::size_t counts = start.counts + counts_.stride(c);
+    const double value =
+        pass_.sums ? start.value + pass_.weights[c] * seconds : std::max(start.value, seconds);
+    if (!is_last && !can_be_left(rest, counts)) continue;
+    if (pass_.sums && value + rest > pass_.most_sum * kRounding) continue;
+    const std::size_t at = target() * counts_.size() + counts;
+    if (value >= value_[at]) continue;
+    value_[at] = value, from_[at] = set_, class_[at] = static_cast<std::uint8_t>(c);
+    if (!is_last || !pass_.best_alone) continue;
+    double& most = pass_.sums ? pass_.most_sum : pass_.most_seconds;
+    most = std::min(most, value);  // what is not better is not looked for any more
+  }
+}
+
+std::vector<PlanPart> Search::plan(std::size_t counts) const {
+  std::vector<PlanPart> parts;
+  for (std::uint32_t set = sets_.full(); set != sets_.empty();) {
+    const std::size_t at = set * counts_.size() + counts;
+    PlanPart part{.device_class = class_[at]};
+    for (std::uint32_t i = 0; i < problem_.items.size(); ++i)
+      if (sets_.has(set, i) && !sets_.has(from_[at], i))
+        part.nodes.insert(part.nodes.end(), problem_.items[i].nodes.begin(), problem_.items[i].nodes.end());
+    std::ranges::sort(part.nodes);
+    counts -= counts_.stride(class_[at]);
+    set = from_[at];
+    parts.push_back(std::move(part));
+  }
+  std::ranges::reverse(parts);
+  std::vector<std::uint32_t> used(classes_, 0);
+  for (PlanPart& part : parts) part.device = used[part.device_class]++;
+  return parts;
+}
+
+}  // namespace opscope
