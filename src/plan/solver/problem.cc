@@ -182,9 +182,19 @@ PlanProblem from_groups(const CostGraph& graph, Groups& groups) {
   return problem;
 }
 
-bool is_free(const PlanItem& item) {
-  return item.bytes == 0 && item.peak_bytes == 0 && item.shared.empty() &&
-         std::ranges::all_of(item.seconds, [](double seconds) { return seconds == 0; });
+// Every device could hold all there is.
+bool all_fit_anywhere(const CostGraph& graph) {
+  double bytes = std::accumulate(graph.shared_bytes.begin(), graph.shared_bytes.end(), 0.0), peak = 0;
+  for (const CostNode& node : graph.nodes) bytes += node.bytes, peak = std::max(peak, node.peak_bytes);
+  return std::ranges::all_of(graph.classes, [&](const DeviceClass& one) {
+    return one.memory_bytes.value_or(kCannotRun) >= bytes + peak;
+  });
+}
+
+// `bytes_matter`: it may hold none, since moving it could be what makes another item fit.
+bool is_free(const PlanItem& item, bool bytes_matter) {
+  if (bytes_matter && (item.bytes > 0 || item.peak_bytes > 0 || !item.shared.empty())) return false;
+  return std::ranges::all_of(item.seconds, [](double seconds) { return seconds == 0; });
 }
 
 // Not more in any class.
@@ -194,8 +204,9 @@ bool no_dearer(const PlanTensor& a, const PlanTensor& b) {
 
 // A neighbour that a free item can always go with, at no cost: nothing else has to be sent or received than
 // before, or less.
-std::optional<std::uint32_t> free_neighbour(const PlanProblem& problem, const PlanItem& item) {
-  if (!is_free(item)) return std::nullopt;
+std::optional<std::uint32_t> free_neighbour(const PlanProblem& problem, const PlanItem& item,
+                                            bool bytes_matter) {
+  if (!is_free(item, bytes_matter)) return std::nullopt;
   const auto only_read_by = [&](std::uint32_t tensor) {
     return problem.tensors[tensor].consumers == item.after;
   };
@@ -225,11 +236,12 @@ PlanProblem make_problem(const CostGraph& graph) {
     if (const std::string& word = graph.nodes[i].colocate; !word.empty())
       groups.join(first.try_emplace(word, i).first->second, i);
   PlanProblem problem = from_groups(graph, groups);
+  const bool bytes_matter = !all_fit_anywhere(graph);
   for (bool joined = true; joined;) {
     joined = false;
     std::vector<bool> taken(problem.items.size(), false);
     for (std::uint32_t i = 0; i < problem.items.size(); ++i) {
-      const auto neighbour = taken[i] ? std::nullopt : free_neighbour(problem, problem.items[i]);
+      const auto neighbour = taken[i] ? std::nullopt : free_neighbour(problem, problem.items[i], bytes_matter);
       if (!neighbour || taken[*neighbour]) continue;
       taken[i] = taken[*neighbour] = joined = true;
       groups.join(problem.items[i].nodes[0], problem.items[*neighbour].nodes[0]);

@@ -41,7 +41,8 @@ class Solver {
   SearchPass pass_for(PlanObjective objective) const;
   double first_bound(const SearchPass& pass) const;
   Found least(const SearchPass& pass);
-  void search_all(SearchPass pass, Found& found);
+  bool search_within(double limit, SearchPass pass, Found& found);
+  void search_all(const SearchPass& pass, Found& found);
   void search_chains(SearchPass pass, Found& found, bool widely);
   Found fewest_devices();
   Found cheapest();
@@ -92,23 +93,30 @@ void Solver::take(const Search& search, const std::vector<double>& best, Found& 
   found.parts = search.plan(static_cast<std::size_t>(least - best.begin()));
 }
 
-// With limits from the bound upwards: a pass within a low limit is short, and the last of them decides.
-void Solver::search_all(SearchPass pass, Found& found) {
-  constexpr std::array kFactors{1.0, 1.005, 1.02, 1.05, 1.12, 1.25, 1.5, 2.0, 3.0, kCannotRun};
+// One pass within a limit; false where it gave up.
+bool Solver::search_within(double limit, SearchPass pass, Found& found) {
+  limit_of(pass) = limit;
+  const SearchResult result = search_.run(pass);
+  take(search_, result.best, found);
+  if (result.complete)
+    found.lower_bound = std::max(found.lower_bound, std::min(limit, found.value));  // infinite: there is none
+  return result.complete;
+}
+
+// At once up to a plan that is known, where that is near the bound. Else with limits from the bound upwards:
+// a pass within a low limit is short, and the last of them decides.
+void Solver::search_all(const SearchPass& pass, Found& found) {
+  constexpr double kNear = 2;
   const double from = found.lower_bound;
-  for (const double factor : kFactors) {
-    if (found.is_proven()) return;
-    const double limit = from > 0 ? std::min(from * factor, found.value) : found.value;
-    limit_of(pass) = limit;
-    const SearchResult result = search_.run(pass);
-    take(search_, result.best, found);
-    if (!result.complete) return;
-    if (found.value <= limit) {
-      found.lower_bound = found.value;
-      return;
-    }
-    found.lower_bound = limit;  // infinite: there is none
-    if (!std::isfinite(limit)) return;
+  search_.allow(question_.most_steps / 2);
+  if (from <= 0 || found.value <= from * kNear) {
+    if (search_within(found.value, pass, found)) return;
+    search_.allow(question_.most_steps / 2);
+  }
+  for (const double factor : {1.001, 1.01, 1.03, 1.07, 1.15, 1.3, 1.6, 2.5, kCannotRun}) {
+    if (from <= 0 || found.is_proven()) return;
+    const double limit = std::min(from * factor, found.value);
+    if (!search_within(limit, pass, found) || found.value <= limit || !std::isfinite(limit)) return;
   }
 }
 
@@ -246,7 +254,9 @@ void Solver::front_by_slowest(PlanObjective sum) {
       return;
     }
     add_to_front(found);
-    pass.most_seconds = answer_.front.back().figures.slowest_seconds * (1 - 1e-9);
+    const double slowest = answer_.front.back().figures.slowest_seconds;
+    if (slowest == 0) return;
+    pass.most_seconds = slowest * (1 - 1e-9);
   }
   answer_.front_is_whole = false;
 }

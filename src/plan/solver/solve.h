@@ -41,7 +41,7 @@ PlanFigures figures_of(const CostGraph& graph, const std::vector<PlanPart>& part
 struct PlanQuestion {
   PlanObjective objective = PlanObjective::kThroughput;
   std::optional<PlanObjective> against{};  // a front of the two is wanted
-  std::uint64_t most_steps = 400'000'000;  // of the search, until it gives up and tells how far off it may be
+  std::uint64_t most_steps = 200'000'000;  // of the search, until it gives up and tells how far off it may be
   std::size_t most_values = 40'000'000;
 };
 
