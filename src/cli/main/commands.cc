@@ -12,7 +12,7 @@ namespace opscope {
 using Define = Action(CLI::App& app);
 Define define_profile, define_explore, define_fuse, define_measure, define_read_trace, define_devices,
     define_predict, define_calibrate, define_compare, define_reconcile, define_sweep, define_fit, define_llm,
-    define_diff, define_check, define_draw, define_plot, define_trace, define_capture, define_explain,
+    define_plan, define_diff, define_check, define_draw, define_plot, define_trace, define_capture, define_explain,
     define_ops, define_list, define_cache, define_completion;
 
 namespace {
@@ -104,6 +104,11 @@ constexpr std::array kCommands{
             "  opscope llm mistralai/Mixtral-8x7B-v0.1 --hardware h200 --batch 1:64:x2 --format json\n"
             "  opscope llm meta-llama/Llama-3.1-8B --hardware h200 --output llama.svg\n",
             define_llm},
+    Command{"plan", "A graph of costs split over devices: the best split, what bounds it, and what others would do",
+            "  opscope plan --costs costs.json\n"
+            "  opscope plan --costs costs.json --objective latency --format json\n"
+            "  opscope plan --costs costs.json --objective throughput,devices\n",
+            define_plan},
     Command{"diff",
             "What changed between two versions of a model: layers added, removed, changed, moved; cost",
             "  opscope diff resnet50 wide_resnet50_2\n"

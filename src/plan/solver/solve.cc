@@ -57,7 +57,6 @@ class Solver {
 
   double price_of(std::size_t counts) const;
   double least_price_beyond(const std::vector<double>& best, double limit) const;
-  Plan plan_of(std::vector<PlanPart> parts) const;
   void take(const Search& search, const std::vector<double>& best, Found& found) const;
   [[noreturn]] void fail_nothing_fits() const;
 
@@ -212,15 +211,9 @@ Found Solver::minimise(PlanObjective objective) {
   return least(pass_for(objective));
 }
 
-Plan Solver::plan_of(std::vector<PlanPart> parts) const {
-  price(graph_, parts);
-  const PlanFigures figures = figures_of(graph_, parts);
-  return {std::move(parts), figures};
-}
-
 void Solver::add_to_front(const Found& found) {
   if (!found.is_proven()) answer_.front_is_whole = false;
-  if (std::isfinite(found.value)) answer_.front.push_back(plan_of(found.parts));
+  if (std::isfinite(found.value)) answer_.front.push_back(priced(graph_, found.parts));
 }
 
 // The best by the other objective with so many devices, for every number of them.
@@ -240,7 +233,7 @@ void Solver::front_by_price() {
   const SearchResult result = search_.run(pass);
   answer_.front_is_whole = result.complete;
   for (std::size_t counts = 0; counts < result.best.size(); ++counts)
-    if (std::isfinite(result.best[counts])) answer_.front.push_back(plan_of(search_.plan(counts)));
+    if (std::isfinite(result.best[counts])) answer_.front.push_back(priced(graph_, search_.plan(counts)));
 }
 
 // The least sum, then the least with a faster slowest device, until there is none.
@@ -300,7 +293,7 @@ PlanAnswer Solver::answer() {
       throw Error("no plan was found that fits", where_, "add devices, or devices with more memory");
     fail_nothing_fits();
   }
-  answer_.plan = plan_of(found.parts);
+  answer_.plan = priced(graph_, found.parts);
   answer_.value = *answer_.plan.figures.of(question_.objective);
   answer_.lower_bound = std::min(found.lower_bound, answer_.value);
   if (found.is_proven()) answer_.lower_bound = answer_.value;
@@ -333,6 +326,15 @@ PlanObjective plan_objective_from_name(std::string_view text, std::string_view w
   return kObjectives.parse(text, "no objective called", where);
 }
 
+PlanQuestion plan_question(std::string_view objectives, std::string_view where) {
+  const auto names = split_by(objectives, ',');
+  if (names.size() > 2)
+    throw Error("a front is of two objectives", std::string(where), "for example throughput,latency");
+  PlanQuestion question{.objective = plan_objective_from_name(names[0], where)};
+  if (names.size() == 2) question.against = plan_objective_from_name(names[1], where);
+  return question;
+}
+
 std::optional<double> PlanFigures::of(PlanObjective objective) const {
   switch (objective) {
     case PlanObjective::kThroughput: return slowest_seconds;
@@ -362,6 +364,12 @@ PlanFigures figures_of(const CostGraph& graph, const std::vector<PlanPart>& part
   }
   if (figures.cost) *figures.cost *= figures.slowest_seconds;
   return figures;
+}
+
+Plan priced(const CostGraph& graph, std::vector<PlanPart> parts) {
+  price(graph, parts);
+  const PlanFigures figures = figures_of(graph, parts);
+  return {std::move(parts), figures};
 }
 
 PlanAnswer solve(const CostGraph& graph, const PlanQuestion& question, const std::string& where) {

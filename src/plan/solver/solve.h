@@ -45,6 +45,9 @@ struct PlanQuestion {
   std::size_t most_values = 40'000'000;
 };
 
+// "throughput", or "throughput,latency" for a front of the two; throws Error at `where`.
+PlanQuestion plan_question(std::string_view objectives, std::string_view where);
+
 struct PlanAnswer {
   PlanQuestion question;
   Plan plan;
@@ -62,5 +65,8 @@ struct PlanAnswer {
 
 // Throws Error at `where` where no plan fits, or prices or powers are asked for and not known.
 PlanAnswer solve(const CostGraph& graph, const PlanQuestion& question, const std::string& where);
+
+// Parts priced, and what the plan comes to.
+Plan priced(const CostGraph& graph, std::vector<PlanPart> parts);
 
 }  // namespace opscope
