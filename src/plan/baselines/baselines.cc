@@ -77,9 +77,10 @@ PlanBaseline fill(const PlanProblem& problem) {
 
 PlanBaseline best_chain(std::string name, const PlanProblem& problem, const PlanQuestion& question) {
   const PlanProblem chain = restricted(problem, 1);
-  Search search(chain, {question.most_steps, question.most_values});
   SearchPass pass{.weights = std::vector<double>(problem.classes(), 1)};
   pass.sums = question.objective == PlanObjective::kLatency;
+  pass.hops = pass.sums && problem.graph->point_to_point;
+  Search search(chain, {question.most_steps, question.most_values}, pass.hops);
   const std::vector<double> best = search.run(pass).best;
   const auto least = std::ranges::min_element(best);
   if (!std::isfinite(*least)) return {std::move(name), std::nullopt, "no chain of parts fits"};

@@ -112,7 +112,7 @@ void price(const CostGraph& graph, std::vector<PlanPart>& parts) {
   std::vector<std::uint32_t> part_of(graph.nodes.size(), kNone);
   for (std::uint32_t p = 0; p < parts.size(); ++p) {
     PlanPart& part = parts[p];
-    part.compute_seconds = part.send_seconds = part.receive_seconds = part.bytes = 0;
+    part.compute_seconds = part.send_seconds = part.receive_seconds = part.bytes = part.hop_seconds = 0;
     std::vector<std::uint32_t> shared;
     double peak = 0;
     for (const std::uint32_t i : part.nodes) {
@@ -140,12 +140,18 @@ void price(const CostGraph& graph, std::vector<PlanPart>& parts) {
       return graph.classes[c].transfers_free ? 0 : tensor.seconds[c];
     };
     if (!readers.empty() && sender != kNone) parts[sender].send_seconds += seconds(sender);
-    for (const std::uint32_t reader : readers) parts[reader].receive_seconds += seconds(reader);
+    for (const std::uint32_t reader : readers) {
+      parts[reader].receive_seconds += seconds(reader), parts[reader].bytes += tensor.bytes;
+      if (graph.point_to_point && sender != kNone)
+        parts[reader].hop_seconds += std::max(seconds(reader), seconds(sender));
+    }
   }
-  for (PlanPart& part : parts)
+  for (PlanPart& part : parts) {
+    if (!graph.point_to_point) part.hop_seconds = part.send_seconds + part.receive_seconds;
     part.seconds = graph.overlap
                        ? std::max({part.compute_seconds, part.send_seconds, part.receive_seconds})
                        : part.compute_seconds + part.send_seconds + part.receive_seconds;
+  }
 }
 
 }  // namespace opscope

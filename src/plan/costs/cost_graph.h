@@ -40,6 +40,7 @@ struct CostTensor {
   std::uint32_t producer = 0;
   std::vector<std::uint32_t> consumers{};
   std::vector<double> seconds{};  // by class of the device that sends or receives
+  double bytes = 0;               // a device that receives it holds it
 };
 
 struct CostGraph {
@@ -48,6 +49,9 @@ struct CostGraph {
   std::vector<CostTensor> tensors;
   std::vector<double> shared_bytes{};
   bool overlap = false;  // transfers go on while a device computes
+  // A tensor takes both links for their time in the throughput, and once, the slower of the two, in the
+  // latency of one run. Else each end's time counts in both.
+  bool point_to_point = false;
 
   std::size_t devices() const;
 };
@@ -64,6 +68,7 @@ struct PlanPart {
   std::vector<std::uint32_t> nodes{};          // in the order of the graph
   double compute_seconds = 0, send_seconds = 0, receive_seconds = 0;
   double seconds = 0;  // of the device for one run: with the transfers, or the longest of the three
+  double hop_seconds = 0;  // in the latency of one run, what it waits for transfers
   double bytes = 0;
 };
 

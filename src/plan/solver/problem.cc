@@ -114,7 +114,11 @@ void add(PlanItem& item, const CostNode& node, std::uint32_t index) {
 // What tensors say of who reads and writes them, and equal ones as one.
 void set_tensors(PlanProblem& problem, const Ids& item_of) {
   const CostGraph& graph = *problem.graph;
-  std::map<std::pair<std::uint32_t, Ids>, std::vector<double>> all;
+  struct Sum {
+    std::vector<double> seconds;
+    double bytes = 0;
+  };
+  std::map<std::pair<std::uint32_t, Ids>, Sum> all;
   for (const CostTensor& tensor : graph.tensors) {
     const std::uint32_t producer = item_of[tensor.producer];
     Ids consumers;
@@ -122,18 +126,19 @@ void set_tensors(PlanProblem& problem, const Ids& item_of) {
       if (item_of[each] != producer) consumers.push_back(item_of[each]);
     make_unique(consumers);
     if (consumers.empty()) continue;
-    auto& seconds = all[{producer, std::move(consumers)}];
+    auto& [seconds, bytes] = all[{producer, std::move(consumers)}];
+    bytes += tensor.bytes;
     seconds.resize(graph.classes.size(), 0);
     for (std::size_t c = 0; c < seconds.size(); ++c)
       if (!graph.classes[c].transfers_free) seconds[c] += tensor.seconds[c];
   }
   problem.tensors.clear();
-  for (auto& [ends, seconds] : all) {
+  for (auto& [ends, sum] : all) {
     const auto id = static_cast<std::uint32_t>(problem.tensors.size());
     problem.items[ends.first].writes.push_back(id);
     for (const std::uint32_t consumer : ends.second) problem.items[consumer].reads.push_back(id);
     const bool forward = std::ranges::all_of(ends.second, [&](auto to) { return to > ends.first; });
-    problem.tensors.push_back({ends.first, ends.second, seconds, forward});
+    problem.tensors.push_back({ends.first, ends.second, sum.seconds, sum.bytes, forward});
   }
 }
 
@@ -186,6 +191,7 @@ PlanProblem from_groups(const CostGraph& graph, Groups& groups) {
 bool all_fit_anywhere(const CostGraph& graph) {
   double bytes = std::accumulate(graph.shared_bytes.begin(), graph.shared_bytes.end(), 0.0), peak = 0;
   for (const CostNode& node : graph.nodes) bytes += node.bytes, peak = std::max(peak, node.peak_bytes);
+  for (const CostTensor& tensor : graph.tensors) bytes += tensor.bytes;
   return std::ranges::all_of(graph.classes, [&](const DeviceClass& one) {
     return one.memory_bytes.value_or(kCannotRun) >= bytes + peak;
   });
@@ -199,7 +205,7 @@ bool is_free(const PlanItem& item, bool bytes_matter) {
 
 // Not more in any class.
 bool no_dearer(const PlanTensor& a, const PlanTensor& b) {
-  return std::ranges::equal(a.seconds, b.seconds, std::less_equal());
+  return a.bytes <= b.bytes && std::ranges::equal(a.seconds, b.seconds, std::less_equal());
 }
 
 // A neighbour that a free item can always go with, at no cost: nothing else has to be sent or received than
@@ -222,7 +228,9 @@ std::optional<std::uint32_t> free_neighbour(const PlanProblem& problem, const Pl
   if (item.reads.size() != 1 || item.writes.size() != 1 || item.before.size() != 1) return std::nullopt;
   const PlanTensor &in = problem.tensors[item.reads[0]], &out = problem.tensors[item.writes[0]];
   if (in.consumers.size() != 1 || !in.is_forward || !out.is_forward) return std::nullopt;
-  if (no_dearer(out, in)) return item.before[0];
+  // Several readers would each wait for the producer's link instead of its own.
+  const bool is_apart = problem.graph->point_to_point && out.consumers.size() > 1;
+  if (no_dearer(out, in) && !is_apart) return item.before[0];
   if (no_dearer(in, out) && out.consumers.size() == 1 && item.after.size() == 1) return item.after[0];
   return std::nullopt;
 }

@@ -22,6 +22,7 @@ struct PlanTensor {
   std::uint32_t producer = 0;
   std::vector<std::uint32_t> consumers;  // other items, each once
   std::vector<double> seconds;           // by class; 0 where transfers are free
+  double bytes = 0;                      // of all tensors that it stands for
   bool is_forward = true;                // its producer comes before all who read it
 };
 

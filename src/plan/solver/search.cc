@@ -39,7 +39,7 @@ bool DeviceCounts::is_within(std::size_t a, std::size_t b) const {
   return true;
 }
 
-Search::Search(const PlanProblem& problem, SearchLimits limits)
+Search::Search(const PlanProblem& problem, SearchLimits limits, bool hops)
     : problem_(problem),
       counts_(*problem.graph, problem.items.size()),
       limits_(limits),
@@ -58,6 +58,29 @@ Search::Search(const PlanProblem& problem, SearchLimits limits)
       weight += spread_.weights[c] * static_cast<double>(counts_.most(c) - counts_.count(counts, c));
     rest_weight_.push_back(weight);
   }
+  set_links(hops);
+}
+
+void Search::set_links(bool hops) {
+  const auto same = [&](std::size_t a, std::size_t b) {
+    return std::ranges::all_of(problem_.tensors, [&](const PlanTensor& tensor) {
+      return tensor.seconds[a] == tensor.seconds[b];
+    });
+  };
+  for (std::size_t c = 0; c < classes_; ++c) {
+    std::size_t first = 0;
+    while (!same(first, c)) ++first;
+    link_.push_back(static_cast<std::uint8_t>(first));
+    has_labels_ = has_labels_ || (hops && first > 0);
+  }
+  if (has_labels_) labels_.assign(problem_.tensors.size(), 0), consumed_.assign(problem_.tensors.size(), 0);
+}
+
+// Stands for a tensor that was made behind a link and is still to be read.
+SetHash Search::label_hash(std::uint32_t tensor, std::uint8_t label) const {
+  const SetHash& hash = sets_.hash_of_item(problem_.tensors[tensor].producer);
+  const std::uint64_t factor = (std::uint64_t{tensor} * 128 + label) * 2 + 3;
+  return {hash[0] * factor, hash[1] * factor};
 }
 
 void Search::begin(const SearchPass& pass) {
@@ -118,6 +141,9 @@ void Search::enter(std::uint32_t set) {
     for (const std::uint32_t before : problem_.items[i].before) missing_[i] += inside_[before] ? 0 : 1;
     if (missing_[i] == 0) open_.push_back(i);
   }
+  for (std::uint32_t tensor = 0; has_labels_ && tensor < consumed_.size(); ++tensor)
+    consumed_[tensor] = static_cast<std::uint32_t>(std::ranges::count_if(
+        problem_.tensors[tensor].consumers, [&](std::uint32_t item) { return inside_[item]; }));
   loads_.assign(classes_, {});
   path_.assign(1, {.open_size = static_cast<std::uint32_t>(open_.size()), .hash = sets_.hash(set)});
   part_.clear();
@@ -171,14 +197,22 @@ void Search::add(std::uint32_t item) {
     loads_[begin + c] = loads_[begin - classes_ + c];
     loads_[begin + c].compute += more.seconds[c];
   }
-  add_tensors(item, &loads_[begin]);
+  add_tensors(item, step, &loads_[begin]);
   for (const std::uint32_t after : more.after) --missing_[after];
   path_.push_back(step);
   part_.push_back(item);
 }
 
+// Received by a device of each class from where it was made: as long as the slower link.
+void Search::add_hops(const PlanTensor& tensor, std::uint32_t id, Load* loads) {
+  for (std::size_t c = 0; c < classes_; ++c) {
+    const std::size_t from = has_labels_ ? labels_[set_ * problem_.tensors.size() + id] : c;
+    loads[c].hops += std::max(tensor.seconds[from], tensor.seconds[c]);
+  }
+}
+
 // What crosses the part's edge now, and what no longer does.
-void Search::add_tensors(std::uint32_t item, Load* loads) {
+void Search::add_tensors(std::uint32_t item, Step& step, Load* loads) {
   const auto change = [&](const PlanTensor& tensor, double Load::*of, double sign) {
     for (std::size_t c = 0; c < classes_; ++c) loads[c].*of += sign * tensor.seconds[c];
   };
@@ -189,12 +223,15 @@ void Search::add_tensors(std::uint32_t item, Load* loads) {
       if (readers_[each] == tensor.consumers.size()) change(tensor, &Load::sent, -1);
     } else if (first) {
       change(tensor, &Load::received, 1);
-      if (inside_[tensor.producer]) change(tensor, &Load::settled, 1);
+      step.bytes += tensor.bytes;
+      if (inside_[tensor.producer]) change(tensor, &Load::settled, 1), add_hops(tensor, each, loads);
     }
+    if (has_labels_ && inside_[tensor.producer] && ++consumed_[each] == tensor.consumers.size())
+      step.hash = step.hash ^ label_hash(each, labels_[set_ * problem_.tensors.size() + each]);
   }
   for (const std::uint32_t each : problem_.items[item].writes) {
     const PlanTensor& tensor = problem_.tensors[each];
-    if (readers_[each] > 0) change(tensor, &Load::received, -1);
+    if (readers_[each] > 0) change(tensor, &Load::received, -1), step.bytes -= tensor.bytes;
     if (readers_[each] < tensor.consumers.size()) change(tensor, &Load::sent, 1);
   }
   in_part_[item] = true;
@@ -207,13 +244,20 @@ void Search::remove(std::uint32_t item) {
   open_.resize(path_.back().open_size);
   in_part_[item] = false;
   for (const std::uint32_t after : less.after) ++missing_[after];
-  for (const std::uint32_t each : less.reads) --readers_[each];
+  for (const std::uint32_t each : less.reads) {
+    --readers_[each];
+    if (has_labels_ && inside_[problem_.tensors[each].producer]) --consumed_[each];
+  }
   for (const std::uint32_t each : less.shared) --shared_[each];
 }
 
 double Search::period(const Load& load) const {
   return problem_.graph->overlap ? std::max({load.compute, load.sent, load.received})
                                  : load.compute + load.sent + load.received;
+}
+
+double Search::sum_of(const Load& load) const {
+  return load.compute + (pass_.hops ? load.hops : load.sent + load.received);
 }
 
 // Of all items that are left behind the part, a little less for what rounding may have added.
@@ -226,14 +270,14 @@ bool Search::may_grow(std::size_t c, const Load& load) const {
   if ((problem_.graph->overlap ? std::max(load.compute, load.settled) : settled) >
       pass_.most_seconds * kRounding)
     return false;
+  const double certain = pass_.hops ? load.compute + load.hops : settled;
   return !pass_.sums ||
-         least_start_ + pass_.weights[c] * settled + rest_after() <= pass_.most_sum * kRounding;
+         least_start_ + pass_.weights[c] * certain + rest_after() <= pass_.most_sum * kRounding;
 }
 
 bool Search::consider() {
   const Step& step = path_.back();
   const std::size_t begin = loads_.size() - classes_;
-  target_ = Downsets::kNone;
   bool grows = false;
   for (std::size_t c = 0; c < classes_; ++c) {
     const auto& memory = problem_.graph->classes[c].memory_bytes;
@@ -242,27 +286,42 @@ bool Search::consider() {
     if (!may_grow(c, load)) continue;
     grows = true;
     if (period(load) <= pass_.most_seconds * kRounding)
-      offer(c, pass_.sums ? load.compute + load.sent + load.received : period(load));
+      offer(c, pass_.sums ? sum_of(load) : period(load));
   }
   return grows && sets_.size() * counts_.size() <= limits_.values;
 }
 
-// The downset with the part; made where it is reached for the first time.
-std::uint32_t Search::target() {
-  if (target_ != Downsets::kNone) return target_;
-  target_ = sets_.find(path_.back().hash);
-  if (target_ == Downsets::kNone) {
-    target_ = sets_.make(path_.back().hash, set_, part_);
-    value_.resize(sets_.size() * counts_.size(), kCannotRun);
-    from_.resize(value_.size()), class_.resize(value_.size());
+// The downset with the part on a device of the class; made where it is reached for the first time.
+std::uint32_t Search::target(std::size_t c) {
+  SetHash hash = path_.back().hash;
+  const auto each_made = [&](const auto& visit) {
+    for (const std::uint32_t item : part_)
+      for (const std::uint32_t tensor : problem_.items[item].writes) visit(tensor);
+  };
+  if (has_labels_)
+    each_made([&](std::uint32_t tensor) {
+      if (readers_[tensor] < problem_.tensors[tensor].consumers.size())
+        hash = hash ^ label_hash(tensor, link_[c]);
+    });
+  std::uint32_t set = sets_.find(hash);
+  if (set != Downsets::kNone) return set;
+  set = sets_.make(hash, set_, part_);
+  value_.resize(sets_.size() * counts_.size(), kCannotRun);
+  from_.resize(value_.size()), class_.resize(value_.size());
+  if (has_labels_) {
+    const std::size_t tensors = problem_.tensors.size();
+    labels_.resize(sets_.size() * tensors);
+    std::copy_n(&labels_[set_ * tensors], tensors, &labels_[set * tensors]);
+    each_made([&](std::uint32_t tensor) { labels_[set * tensors + tensor] = link_[c]; });
   }
-  return target_;
+  return set;
 }
 
 // The part on a device of the class, behind each plan of the downset.
 void Search::offer(std::size_t c, double seconds) {
   const bool is_last = part_.size() == left_;
   const double rest = rest_after();
+  std::uint32_t set = Downsets::kNone;
   for (const Start& start : starts_) {
     if (counts_.count(start.counts, c) == counts_.most(c)) continue;
     const std::size_t counts = start.counts + counts_.stride(c);
@@ -270,7 +329,8 @@ void Search::offer(std::size_t c, double seconds) {
         pass_.sums ? start.value + pass_.weights[c] * seconds : std::max(start.value, seconds);
     if (!is_last && !can_be_left(rest, counts)) continue;
     if (pass_.sums && value + rest > pass_.most_sum * kRounding) continue;
-    const std::size_t at = target() * counts_.size() + counts;
+    if (set == Downsets::kNone) set = target(c);
+    const std::size_t at = set * counts_.size() + counts;
     if (value >= value_[at]) continue;
     value_[at] = value, from_[at] = set_, class_[at] = static_cast<std::uint8_t>(c);
     if (!is_last || !pass_.best_alone) continue;

@@ -19,6 +19,7 @@ struct SearchLimits {
 
 struct SearchPass {
   bool sums = false;            // the sum of all parts is what counts, instead of the slowest
+  bool hops = false;            // with what a run alone waits for transfers, instead of all that devices do
   std::vector<double> weights;  // of seconds in the sum, by class
   double most_seconds = kCannotRun;  // of a part; plans with a slower one are left out
   double most_sum = kCannotRun;
@@ -50,7 +51,8 @@ class DeviceCounts {
 
 class Search {
  public:
-  Search(const PlanProblem& problem, SearchLimits limits);
+  // `hops`: some pass has them. Where links differ, what was made on which of them is then told apart.
+  Search(const PlanProblem& problem, SearchLimits limits, bool hops = false);
 
   const DeviceCounts& counts() const { return counts_; }
   const SpreadBound& spread() const { return spread_; }
@@ -67,6 +69,7 @@ class Search {
   struct Load {
     double compute = 0, sent = 0, received = 0;
     double settled = 0;  // of what it received: that it will whatever is added
+    double hops = 0;     // what a run alone waits for, where that is not both
   };
   struct Step {
     std::uint32_t item = 0, next = 0, open_size = 0;
@@ -84,12 +87,16 @@ class Search {
   bool find_starts(std::uint32_t set);
   void enter(std::uint32_t set);
   void add(std::uint32_t item);
-  void add_tensors(std::uint32_t item, Load* loads);
+  void add_tensors(std::uint32_t item, Step& step, Load* loads);
   void remove(std::uint32_t item);
   bool consider();  // the part as it is now; false: nothing that is added to it can be allowed
   void offer(std::size_t c, double seconds);
-  std::uint32_t target();
+  std::uint32_t target(std::size_t c);
+  void set_links(bool hops);
+  SetHash label_hash(std::uint32_t tensor, std::uint8_t label) const;
+  void add_hops(const PlanTensor& tensor, std::uint32_t id, Load* loads);
   double period(const Load& load) const;
+  double sum_of(const Load& load) const;
   double rest_after() const;
   bool may_grow(std::size_t c, const Load& load) const;
   bool can_be_left(double rest, std::size_t counts) const;
@@ -116,7 +123,12 @@ class Search {
   std::vector<std::uint32_t> open_, missing_, readers_, shared_, part_;
   std::vector<Load> loads_;  // by step and class
   std::vector<Step> path_;
-  std::uint32_t target_ = 0;
+
+  // Where links differ: by class the first with the same link, by downset and tensor whose link the tensor
+  // was made behind, and of the downset at hand how many of its items read it.
+  std::vector<std::uint8_t> link_, labels_;
+  std::vector<std::uint32_t> consumed_;
+  bool has_labels_ = false;
 };
 
 }  // namespace opscope

@@ -33,11 +33,15 @@ class Solver {
         question_(question),
         where_(where),
         problem_(make_problem(graph)),
-        search_(problem_, {question.most_steps, question.most_values}) {}
+        search_(problem_, {question.most_steps, question.most_values}, has_hops()) {}
 
   PlanAnswer answer();
 
  private:
+  bool has_hops() const {
+    return graph_.point_to_point && (question_.objective == PlanObjective::kLatency ||
+                                     question_.against == PlanObjective::kLatency);
+  }
   SearchPass pass_for(PlanObjective objective) const;
   double first_bound(const SearchPass& pass) const;
   Found least(const SearchPass& pass);
@@ -73,6 +77,7 @@ double& limit_of(SearchPass& pass) { return pass.sums ? pass.most_sum : pass.mos
 SearchPass Solver::pass_for(PlanObjective objective) const {
   SearchPass pass{.weights = std::vector<double>(graph_.classes.size(), 1)};
   pass.sums = objective == PlanObjective::kLatency || objective == PlanObjective::kEnergy;
+  pass.hops = objective == PlanObjective::kLatency && graph_.point_to_point;
   if (objective == PlanObjective::kEnergy)
     for (std::size_t c = 0; c < graph_.classes.size(); ++c) pass.weights[c] = *graph_.classes[c].watts;
   return pass;
@@ -124,7 +129,7 @@ void Solver::search_chains(SearchPass pass, Found& found, bool widely) {
   for (const std::size_t window : {1, 2, 4, 8, 16}) {
     if ((window > 1 && !widely) || window >= problem_.items.size() || found.is_proven()) return;
     const PlanProblem chain = restricted(problem_, window);
-    Search search(chain, {question_.most_steps / 4, question_.most_values});
+    Search search(chain, {question_.most_steps / 4, question_.most_values}, has_hops());
     limit_of(pass) = found.value;
     const SearchResult result = search.run(pass);
     take(search, result.best, found);
@@ -351,8 +356,9 @@ PlanFigures figures_of(const CostGraph& graph, const std::vector<PlanPart>& part
   for (const PlanPart& part : parts) {
     const DeviceClass& on = graph.classes[part.device_class];
     const double busy = part.compute_seconds + part.send_seconds + part.receive_seconds;
+    const double alone = part.compute_seconds + part.hop_seconds;
     figures.slowest_seconds = std::max(figures.slowest_seconds, part.seconds);
-    figures.latency_seconds += busy;
+    figures.latency_seconds += alone;
     if (figures.energy_joules && on.watts)
       *figures.energy_joules += *on.watts * busy;
     else
