@@ -1,26 +1,50 @@
 // `opscope plan`: a model, or a plain graph of costs, split over devices.
-#include "report/plan/plan.h"
+#include "app/cases/plan.h"
 
 #include "base/error.h"
 #include "base/files.h"
 #include "cli/flags/flags.h"
 #include "readers/plan/cost_reader.h"
+#include "report/plan/plan.h"
 
 namespace opscope {
 namespace {
 
-struct PlanFlags : CommandFlags {
-  std::string costs, objective = "throughput";
+struct PlanFlags : ModelCommandFlags {
+  std::string costs;
+  PlanRequest plan;
 };
 
-int run_plan(const PlanFlags& flags) {
-  if (flags.costs.empty())
-    throw Error("there is nothing to split", "--costs", "--costs FILE.json is a graph of costs");
-  const PlanQuestion question = plan_question(flags.objective, "--objective");
+// A file of costs has its own devices and times.
+void refuse_beside_costs(const PlanFlags& flags) {
+  const auto refuse = [](bool given, const char* flag) {
+    if (given) throw Error("a graph of costs says that itself", flag, "leave it out, or plan a model");
+  };
+  refuse(!flags.plan.devices.empty(), "--devices");
+  refuse(!flags.plan.links.empty(), "--link");
+  refuse(!flags.plan.pins.empty(), "--pin");
+  refuse(!flags.plan.reserve.empty(), "--reserve");
+  refuse(!flags.plan.in_flight.empty(), "--in-flight");
+  refuse(flags.plan.no_overlap, "--no-overlap");
+  refuse(!flags.model.text("model").empty(), "MODEL");
+}
+
+int run_plan(PlanFlags& flags) {
   TextOptions text;
+  if (!flags.costs.empty()) {
+    refuse_beside_costs(flags);
+    const PlanQuestion question = plan_question(flags.plan.objective, "--objective");
+    const Output output(flags, text);
+    CostGraph graph = read_costs(read_file(flags.costs), flags.costs);
+    output.write(to_format(plan_graph(std::move(graph), question, flags.costs), output.format(), text));
+    return kExitDone;
+  }
+  flags.plan.cost = flags.cost;
+  const PlanTask task = plan_task(flags.plan);
+  capture_as_on(task.devices, flags.model);
+  const AskedGraph asked(flags, text.notes);
   const Output output(flags, text);
-  CostGraph graph = read_costs(read_file(flags.costs), flags.costs);
-  output.write(to_format(plan_graph(std::move(graph), question, flags.costs), output.format(), text));
+  output.write(to_format(plan(task, asked.load()), output.format(), text));
   return kExitDone;
 }
 
@@ -28,11 +52,33 @@ int run_plan(const PlanFlags& flags) {
 
 Action define_plan(CLI::App& app) {
   const auto flags = std::make_shared<PlanFlags>();
+  PlanRequest& plan = flags->plan;
+  add_model_flags(app, flags->model);
+  add_graph_part_flag(app, flags->graph_part);
+  add_value(app, "--devices", plan.devices, "DEVICES",
+            "What to split over: 4xh200, 12xjetson-agx-orin-64gb,1xrtx-3090@cloud, l4:20GB (another memory), or "
+            "a cluster's TOML file");
+  add_values(app, "--link", plan.links, "LINK",
+             "Of each device: bandwidth and latency, 50Mbit/s,2ms; of one group, cloud=1Mbit/s,20ms");
+  add_values(app, "--pin", plan.pins, "END=GROUP",
+             "input=GROUP: what reads the model's inputs runs on one device of the group; output=GROUP");
+  add_value(app, "--objective", plan.objective, "NAME",
+            "throughput (the slowest device; default), latency (of one run), devices (the fewest), cost or energy; "
+            "two, as throughput,latency, for their Pareto front");
+  add_switch(app, "--no-overlap", plan.no_overlap,
+             "Devices wait while they send and receive. Default: transfers go on while they compute");
+  add_value(app, "--in-flight", plan.in_flight, "N",
+            "Runs on their way at once, each with its KV cache. Default: 1 for latency, else one for each device");
+  add_value(app, "--reserve", plan.reserve, "BYTES",
+            "Part of each device's memory to keep free: 1GiB or 10%. Default: what allocator and driver need");
+  add_value(app, "--float32", flags->cost.float32, "HOW",
+            "How float32 matrix products run: torch (default), tf32 or ieee");
+  add_run_flags(app, flags->cost,
+                "How the model runs: eager (op by op, as captured; default), graph (the device alone) or compiled "
+                "(each fused subgraph is one kernel)");
+  add_routing_flag(app, flags->cost.routing);
   add_value(app, "--costs", flags->costs, "FILE",
-            "A graph of costs in JSON: devices, nodes with seconds on each class, edges (docs/plan.md)");
-  add_value(app, "--objective", flags->objective, "NAME",
-            "throughput (the slowest device; default), latency, devices (the fewest), cost or energy; two, as "
-            "throughput,latency, for the Pareto front of both");
+            "In place of a model a graph of costs in JSON: devices, nodes with seconds on each class, edges");
   add_report_flags(app, *flags, "All notes");
   return [flags] { return run_plan(*flags); };
 }

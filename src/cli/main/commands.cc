@@ -104,10 +104,13 @@ constexpr std::array kCommands{
             "  opscope llm mistralai/Mixtral-8x7B-v0.1 --hardware h200 --batch 1:64:x2 --format json\n"
             "  opscope llm meta-llama/Llama-3.1-8B --hardware h200 --output llama.svg\n",
             define_llm},
-    Command{"plan", "A graph of costs split over devices: the best split, what bounds it, and what others would do",
-            "  opscope plan --costs costs.json\n"
-            "  opscope plan --costs costs.json --objective latency --format json\n"
-            "  opscope plan --costs costs.json --objective throughput,devices\n",
+    Command{"plan",
+            "A model split over devices: the best split, what bounds it, and what others would do",
+            "  opscope plan gpt2 --devices 4xl4 --link 10Gbit/s,50us\n"
+            "  opscope plan meta-llama/Llama-2-7b-hf --devices 12xjetson-agx-orin-64gb,1xrtx-3090@cloud "
+            "--link 50Mbit/s,2ms --link cloud=1Mbit/s,20ms --objective latency\n"
+            "  opscope plan bert-base-uncased --devices cluster.toml --objective throughput,latency\n"
+            "  opscope plan --costs costs.json --format json\n",
             define_plan},
     Command{"diff",
             "What changed between two versions of a model: layers added, removed, changed, moved; cost",

@@ -47,7 +47,7 @@ ClusterGroup group_from_text(std::string_view text, const std::string& where) {
     throw Error(what, where, "for example 4xh200, or 12xjetson-agx-orin-64gb,1xrtx-3090@cloud");
   };
   const std::string_view all = text;
-  ClusterGroup group;
+  ClusterGroup group{.target = {}, .device = {}, .name = {}};
   const auto x = text.find('x');
   if (x != std::string_view::npos && x > 0)
     if (const auto count = number_from<std::size_t>(text.substr(0, x))) {
@@ -63,12 +63,11 @@ ClusterGroup group_from_text(std::string_view text, const std::string& where) {
     text = text.substr(0, colon);
   }
   if (text.empty()) fail("'" + std::string(all) + "' names no device");
-  group.target = load_targets(std::string(text), where).front();
-  const Device& device = *group.target.device;
-  if (!group.memory_bytes && device.memory_size) group.memory_bytes = device.memory_size->value;
-  if (device.power_limit) group.watts = device.power_limit->value;
-  group.name = name.empty() ? device.id : name;
-  return group;
+  ClusterGroup known = group_of(std::string(text), where);
+  known.count = group.count;
+  if (group.memory_bytes) known.memory_bytes = group.memory_bytes;
+  if (!name.empty()) known.name = name;
+  return known;
 }
 
 }  // namespace
@@ -77,6 +76,15 @@ std::size_t Cluster::devices() const {
   std::size_t all = 0;
   for (const ClusterGroup& group : groups) all += group.count;
   return all;
+}
+
+ClusterGroup group_of(const std::string& device, const std::string& where) {
+  ClusterGroup group{.target = load_targets(device, where).front(), .device = device, .name = {}};
+  const Device& known = *group.target.device;
+  group.name = known.id;
+  if (known.memory_size) group.memory_bytes = known.memory_size->value;
+  if (known.power_limit) group.watts = known.power_limit->value;
+  return group;
 }
 
 DeviceLink link_from_text(std::string_view text, const std::string& where) {

@@ -20,7 +20,8 @@ struct DeviceLink {
 // Devices that are alike and have links that are alike.
 struct ClusterGroup {
   CalibratedDevice target;
-  std::string name;  // "cloud", or the device's id where no group was named
+  std::string device;  // as it was written: a name, a file, "this"
+  std::string name;    // "cloud", or the device's id where no group was named
   std::size_t count = 1;
   std::optional<double> memory_bytes{};  // of each; none: not known
   std::optional<DeviceLink> link{};
@@ -47,11 +48,19 @@ DeviceLink link_from_text(std::string_view text, const std::string& where);
 // another memory than the device's own. `where`: the flag, for errors.
 std::vector<ClusterGroup> groups_from_text(std::string_view text, const std::string& where);
 
+// What --devices takes: a list on one line, or the file of a cluster, which also has its links.
+Cluster cluster_from(const std::string& text_or_file, const std::string& where);
+// A file of tables, one for each group: [devices.edge]. `name`: the file, for errors.
+Cluster read_cluster(std::string_view text, const std::string& name);
+
 // "50Mbit/s,2ms" for all, "cloud=1Mbit/s,20ms" for one group. `where`: the flag.
 void set_links(Cluster& cluster, const std::vector<std::string>& links, const std::string& where);
 
 // "input=cloud", "output=jetson-agx-orin-64gb".
 void set_pins(Cluster& cluster, const std::vector<std::string>& pins, const std::string& where);
+
+// A group from its device, filled with what is known of that.
+ClusterGroup group_of(const std::string& device, const std::string& where);
 
 // Throws Error for a group whose memory is not known, and for several devices without a link.
 void check(const Cluster& cluster, const std::string& devices, const std::string& links);

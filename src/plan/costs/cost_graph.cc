@@ -7,6 +7,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/groups.h"
 #include "base/error.h"
 #include "base/text.h"
 
@@ -123,8 +124,7 @@ void price(const CostGraph& graph, std::vector<PlanPart>& parts) {
       peak = std::max(peak, node.peak_bytes);
       shared.insert(shared.end(), node.shared.begin(), node.shared.end());
     }
-    std::ranges::sort(shared);
-    shared.erase(std::ranges::unique(shared).begin(), shared.end());
+    sort_unique(shared);
     part.bytes += peak;
     for (const std::uint32_t each : shared) part.bytes += graph.shared_bytes[each];
   }
@@ -133,8 +133,7 @@ void price(const CostGraph& graph, std::vector<PlanPart>& parts) {
     const std::uint32_t sender = part_of[tensor.producer];
     for (const std::uint32_t consumer : tensor.consumers)
       if (part_of[consumer] != sender && part_of[consumer] != kNone) readers.push_back(part_of[consumer]);
-    std::ranges::sort(readers);
-    readers.erase(std::ranges::unique(readers).begin(), readers.end());
+    sort_unique(readers);
     const auto seconds = [&](std::uint32_t part) {
       const std::uint32_t c = parts[part].device_class;
       return graph.classes[c].transfers_free ? 0 : tensor.seconds[c];

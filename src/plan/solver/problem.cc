@@ -7,33 +7,17 @@
 #include <numeric>
 #include <string>
 
+#include "base/groups.h"
+#include "plan/costs/joined_ids.h"
+
 namespace opscope {
 namespace {
 
 using Ids = std::vector<std::uint32_t>;
 
-void make_unique(Ids& ids) {
-  std::ranges::sort(ids);
-  ids.erase(std::ranges::unique(ids).begin(), ids.end());
-}
-
-// Which nodes are one item: a forest, each root the name of its group.
-class Groups {
- public:
-  explicit Groups(std::size_t size) : parent_(size) { std::iota(parent_.begin(), parent_.end(), 0u); }
-  std::uint32_t of(std::uint32_t i) {
-    while (parent_[i] != i) i = parent_[i] = parent_[parent_[i]];
-    return i;
-  }
-  void join(std::uint32_t a, std::uint32_t b) { parent_[of(b)] = of(a); }
-
- private:
-  Ids parent_;
-};
-
 // Edges of the order: what a node needs is earlier or on the same device. Backward nodes go where their
 // forward nodes are; those without any keep the mirrored order.
-std::vector<std::pair<std::uint32_t, std::uint32_t>> order_of(const CostGraph& graph, Groups& groups) {
+std::vector<std::pair<std::uint32_t, std::uint32_t>> order_of(const CostGraph& graph, JoinedIds& groups) {
   std::vector<bool> has_forward(graph.nodes.size(), false);
   for (std::uint32_t i = 0; i < graph.nodes.size(); ++i)
     if (!graph.nodes[i].backward) has_forward[groups.of(i)] = true;
@@ -59,7 +43,7 @@ class Circles {
       : next_(size), index_(size, 0), low_(size, 0), on_stack_(size, false) {
     for (const auto& [from, to] : edges) next_[from].push_back(to);
   }
-  void join(Groups& groups) {
+  void join(JoinedIds& groups) {
     for (std::uint32_t i = 0; i < next_.size(); ++i)
       if (index_[i] == 0) visit(i, groups);
   }
@@ -70,7 +54,7 @@ class Circles {
     stack_.push_back(i), on_stack_[i] = true;
     calls_.push_back({i, 0});
   }
-  void visit(std::uint32_t root, Groups& groups) {
+  void visit(std::uint32_t root, JoinedIds& groups) {
     enter(root);
     while (!calls_.empty()) {
       auto& [node, edge] = calls_.back();
@@ -88,7 +72,7 @@ class Circles {
       if (low_[done] == index_[done]) close(done, groups);
     }
   }
-  void close(std::uint32_t root, Groups& groups) {
+  void close(std::uint32_t root, JoinedIds& groups) {
     for (std::uint32_t last = ~root; last != root;) {
       last = stack_.back();
       stack_.pop_back(), on_stack_[last] = false;
@@ -124,7 +108,7 @@ void set_tensors(PlanProblem& problem, const Ids& item_of) {
     Ids consumers;
     for (const std::uint32_t each : tensor.consumers)
       if (item_of[each] != producer) consumers.push_back(item_of[each]);
-    make_unique(consumers);
+    sort_unique(consumers);
     if (consumers.empty()) continue;
     auto& [seconds, bytes] = all[{producer, std::move(consumers)}];
     bytes += tensor.bytes;
@@ -162,15 +146,14 @@ Ids in_order(const std::vector<std::pair<std::uint32_t, std::uint32_t>>& edges, 
   return order;
 }
 
-PlanProblem from_groups(const CostGraph& graph, Groups& groups) {
+PlanProblem from_groups(const CostGraph& graph, JoinedIds& groups) {
   auto edges = order_of(graph, groups);
   Circles(edges, graph.nodes.size()).join(groups);
   edges = order_of(graph, groups);
-  std::ranges::sort(edges);
-  edges.erase(std::ranges::unique(edges).begin(), edges.end());
+  sort_unique(edges);
   Ids roots;
   for (std::uint32_t i = 0; i < graph.nodes.size(); ++i) roots.push_back(groups.of(i));
-  make_unique(roots);
+  sort_unique(roots);
   const Ids order = in_order(edges, roots, graph.nodes.size());
   Ids place(graph.nodes.size(), 0), item_of(graph.nodes.size());
   for (std::uint32_t p = 0; p < order.size(); ++p) place[order[p]] = p;
@@ -178,7 +161,7 @@ PlanProblem from_groups(const CostGraph& graph, Groups& groups) {
   for (PlanItem& item : problem.items) item.seconds.assign(graph.classes.size(), 0);
   for (std::uint32_t i = 0; i < graph.nodes.size(); ++i)
     add(problem.items[item_of[i] = place[groups.of(i)]], graph.nodes[i], i);
-  for (PlanItem& item : problem.items) make_unique(item.shared);
+  for (PlanItem& item : problem.items) sort_unique(item.shared);
   for (const auto& [from, to] : edges) {
     problem.items[place[from]].after.push_back(place[to]);
     problem.items[place[to]].before.push_back(place[from]);
@@ -238,7 +221,7 @@ std::optional<std::uint32_t> free_neighbour(const PlanProblem& problem, const Pl
 }  // namespace
 
 PlanProblem make_problem(const CostGraph& graph) {
-  Groups groups(graph.nodes.size());
+  JoinedIds groups(graph.nodes.size());
   std::map<std::string_view, std::uint32_t> first;
   for (std::uint32_t i = 0; i < graph.nodes.size(); ++i)
     if (const std::string& word = graph.nodes[i].colocate; !word.empty())
@@ -264,7 +247,7 @@ PlanProblem restricted(const PlanProblem& problem, std::size_t window) {
   for (std::uint32_t i = 0; i + window < chain.items.size(); ++i) {
     const auto later = static_cast<std::uint32_t>(i + window);
     chain.items[i].after.push_back(later), chain.items[later].before.push_back(i);
-    make_unique(chain.items[i].after), make_unique(chain.items[later].before);
+    sort_unique(chain.items[i].after), sort_unique(chain.items[later].before);
   }
   return chain;
 }

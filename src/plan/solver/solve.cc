@@ -18,6 +18,33 @@ namespace {
 constexpr auto kObjectives =
     choices<PlanObjective, PlanObjective::kEnergy>("throughput", "latency", "devices", "cost", "energy");
 
+double least_sum(const PlanProblem& problem, const std::vector<double>& weights) {
+  double sum = 0;
+  for (const double least : least_items(problem, weights)) sum += least;
+  return sum * (1 - 1e-12);
+}
+
+double bound_of(const PlanProblem& problem, const SearchPass& pass) {
+  if (pass.sums) return least_sum(problem, pass.weights);
+  return std::max(spread_bound(problem).all, largest_item(problem));
+}
+
+// Of a second.
+std::vector<double> prices_of(const CostGraph& graph) {
+  std::vector<double> prices;
+  for (const DeviceClass& one : graph.classes) prices.push_back(*one.price_per_hour / 3600);
+  return prices;
+}
+
+SearchPass pass_of(const CostGraph& graph, PlanObjective objective) {
+  SearchPass pass{.weights = std::vector<double>(graph.classes.size(), 1)};
+  pass.sums = objective == PlanObjective::kLatency || objective == PlanObjective::kEnergy;
+  pass.hops = objective == PlanObjective::kLatency && graph.point_to_point;
+  if (objective == PlanObjective::kEnergy)
+    for (std::size_t c = 0; c < graph.classes.size(); ++c) pass.weights[c] = *graph.classes[c].watts;
+  return pass;
+}
+
 // What was found, and what no plan is better than.
 struct Found {
   double value = kCannotRun, lower_bound = 0;
@@ -42,8 +69,7 @@ class Solver {
     return graph_.point_to_point && (question_.objective == PlanObjective::kLatency ||
                                      question_.against == PlanObjective::kLatency);
   }
-  SearchPass pass_for(PlanObjective objective) const;
-  double first_bound(const SearchPass& pass) const;
+  SearchPass pass_for(PlanObjective objective) const { return pass_of(graph_, objective); }
   Found least(const SearchPass& pass);
   bool search_within(double limit, SearchPass pass, Found& found);
   void search_all(const SearchPass& pass, Found& found);
@@ -73,22 +99,6 @@ class Solver {
 };
 
 double& limit_of(SearchPass& pass) { return pass.sums ? pass.most_sum : pass.most_seconds; }
-
-SearchPass Solver::pass_for(PlanObjective objective) const {
-  SearchPass pass{.weights = std::vector<double>(graph_.classes.size(), 1)};
-  pass.sums = objective == PlanObjective::kLatency || objective == PlanObjective::kEnergy;
-  pass.hops = objective == PlanObjective::kLatency && graph_.point_to_point;
-  if (objective == PlanObjective::kEnergy)
-    for (std::size_t c = 0; c < graph_.classes.size(); ++c) pass.weights[c] = *graph_.classes[c].watts;
-  return pass;
-}
-
-double Solver::first_bound(const SearchPass& pass) const {
-  if (!pass.sums) return std::max(search_.spread().all, largest_item(problem_));
-  double sum = 0;
-  for (const double least : least_items(problem_, pass.weights)) sum += least;
-  return sum * (1 - 1e-12);
-}
 
 void Solver::take(const Search& search, const std::vector<double>& best, Found& found) const {
   const auto least = std::ranges::min_element(best);
@@ -139,7 +149,7 @@ void Solver::search_chains(SearchPass pass, Found& found, bool widely) {
 }
 
 Found Solver::least(const SearchPass& pass) {
-  Found found{.lower_bound = first_bound(pass)};
+  Found found{.lower_bound = bound_of(problem_, pass)};
   search_chains(pass, found, false);
   search_all(pass, found);
   if (!found.is_proven() && std::isfinite(found.lower_bound)) search_chains(pass, found, true);
@@ -190,11 +200,9 @@ double Solver::least_price_beyond(const std::vector<double>& best, double limit)
 Found Solver::cheapest() {
   SearchPass pass = pass_for(PlanObjective::kThroughput);
   pass.best_alone = false;
-  const double bound = first_bound(pass);
+  const double bound = bound_of(problem_, pass);
   Found found;
-  std::vector<double> prices;
-  for (const DeviceClass& one : graph_.classes) prices.push_back(*one.price_per_hour / 3600);
-  for (const double least : least_items(problem_, prices)) found.lower_bound += least * (1 - 1e-12);
+  found.lower_bound = least_sum(problem_, prices_of(graph_));
   for (const double factor : {1.02, 1.1, 1.3, 2.0, 4.0, 10.0, kCannotRun}) {
     pass.most_seconds = bound > 0 ? bound * factor : kCannotRun;
     const SearchResult result = search_.run(pass);
@@ -370,6 +378,17 @@ PlanFigures figures_of(const CostGraph& graph, const std::vector<PlanPart>& part
   }
   if (figures.cost) *figures.cost *= figures.slowest_seconds;
   return figures;
+}
+
+double least_of_any_plan(const CostGraph& graph, PlanObjective objective) {
+  const PlanProblem problem = make_problem(graph);
+  if (objective == PlanObjective::kCost) return least_sum(problem, prices_of(graph));
+  if (objective != PlanObjective::kDevices) return bound_of(problem, pass_of(graph, objective));
+  double bytes = 0, most = 0;
+  for (const CostNode& node : graph.nodes) bytes += node.bytes;
+  for (const double shared : graph.shared_bytes) bytes += shared;
+  for (const DeviceClass& one : graph.classes) most = std::max(most, one.memory_bytes.value_or(kCannotRun));
+  return std::max(1.0, std::ceil(bytes / most));
 }
 
 Plan priced(const CostGraph& graph, std::vector<PlanPart> parts) {

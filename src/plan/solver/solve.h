@@ -66,6 +66,9 @@ struct PlanAnswer {
 // Throws Error at `where` where no plan fits, or prices or powers are asked for and not known.
 PlanAnswer solve(const CostGraph& graph, const PlanQuestion& question, const std::string& where);
 
+// A value that no plan is better than, without looking for one: from the times and bytes of nodes alone.
+double least_of_any_plan(const CostGraph& graph, PlanObjective objective);
+
 // Parts priced, and what the plan comes to.
 Plan priced(const CostGraph& graph, std::vector<PlanPart> parts);
 

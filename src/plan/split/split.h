@@ -23,8 +23,6 @@ struct SplitModel {
   CostGraph costs;
   std::vector<std::vector<OpId>> ops;  // by node
   bool is_coarse = false;              // nodes are several ops
-  double op_bound = 0;                 // seconds that no split of the ops themselves is faster than, the slowest device
-  double op_latency_bound = 0;
   std::vector<std::string> notes{};
 };
 
