@@ -77,9 +77,7 @@ PlanBaseline fill(const PlanProblem& problem) {
 
 PlanBaseline best_chain(std::string name, const PlanProblem& problem, const PlanQuestion& question) {
   const PlanProblem chain = restricted(problem, 1);
-  SearchPass pass{.weights = std::vector<double>(problem.classes(), 1)};
-  pass.sums = question.objective == PlanObjective::kLatency;
-  pass.hops = pass.sums && problem.graph->point_to_point;
+  const SearchPass pass = pass_of(*problem.graph, question.objective);
   Search search(chain, {question.most_steps, question.most_values}, pass.hops);
   const std::vector<double> best = search.run(pass).best;
   const auto least = std::ranges::min_element(best);

@@ -211,6 +211,12 @@ void Search::add_hops(const PlanTensor& tensor, std::uint32_t id, Load* loads) {
   }
 }
 
+// Others begin or cease to read what the part makes.
+void Search::change_label(std::uint32_t tensor, Load* loads) {
+  for (std::size_t c = 0; has_labels_ && c < classes_; ++c)
+    loads[c].made = loads[c].made ^ label_hash(tensor, link_[c]);
+}
+
 // What crosses the part's edge now, and what no longer does.
 void Search::add_tensors(std::uint32_t item, Step& step, Load* loads) {
   const auto change = [&](const PlanTensor& tensor, double Load::*of, double sign) {
@@ -220,7 +226,8 @@ void Search::add_tensors(std::uint32_t item, Step& step, Load* loads) {
     const PlanTensor& tensor = problem_.tensors[each];
     const bool first = readers_[each]++ == 0;
     if (in_part_[tensor.producer]) {
-      if (readers_[each] == tensor.consumers.size()) change(tensor, &Load::sent, -1);
+      if (readers_[each] == tensor.consumers.size())
+        change(tensor, &Load::sent, -1), change_label(each, loads);
     } else if (first) {
       change(tensor, &Load::received, 1);
       step.bytes += tensor.bytes;
@@ -232,7 +239,8 @@ void Search::add_tensors(std::uint32_t item, Step& step, Load* loads) {
   for (const std::uint32_t each : problem_.items[item].writes) {
     const PlanTensor& tensor = problem_.tensors[each];
     if (readers_[each] > 0) change(tensor, &Load::received, -1), step.bytes -= tensor.bytes;
-    if (readers_[each] < tensor.consumers.size()) change(tensor, &Load::sent, 1);
+    if (readers_[each] < tensor.consumers.size())
+      change(tensor, &Load::sent, 1), change_label(each, loads);
   }
   in_part_[item] = true;
 }
@@ -293,16 +301,7 @@ bool Search::consider() {
 
 // The downset with the part on a device of the class; made where it is reached for the first time.
 std::uint32_t Search::target(std::size_t c) {
-  SetHash hash = path_.back().hash;
-  const auto each_made = [&](const auto& visit) {
-    for (const std::uint32_t item : part_)
-      for (const std::uint32_t tensor : problem_.items[item].writes) visit(tensor);
-  };
-  if (has_labels_)
-    each_made([&](std::uint32_t tensor) {
-      if (readers_[tensor] < problem_.tensors[tensor].consumers.size())
-        hash = hash ^ label_hash(tensor, link_[c]);
-    });
+  const SetHash hash = path_.back().hash ^ loads_[loads_.size() - classes_ + c].made;
   std::uint32_t set = sets_.find(hash);
   if (set != Downsets::kNone) return set;
   set = sets_.make(hash, set_, part_);
@@ -312,7 +311,9 @@ std::uint32_t Search::target(std::size_t c) {
     const std::size_t tensors = problem_.tensors.size();
     labels_.resize(sets_.size() * tensors);
     std::copy_n(&labels_[set_ * tensors], tensors, &labels_[set * tensors]);
-    each_made([&](std::uint32_t tensor) { labels_[set * tensors + tensor] = link_[c]; });
+    for (const std::uint32_t item : part_)
+      for (const std::uint32_t tensor : problem_.items[item].writes)
+        labels_[set * tensors + tensor] = link_[c];
   }
   return set;
 }

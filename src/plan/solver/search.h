@@ -70,6 +70,7 @@ class Search {
     double compute = 0, sent = 0, received = 0;
     double settled = 0;  // of what it received: that it will whatever is added
     double hops = 0;     // what a run alone waits for, where that is not both
+    SetHash made{};      // labels of what it made and others still read
   };
   struct Step {
     std::uint32_t item = 0, next = 0, open_size = 0;
@@ -94,6 +95,7 @@ class Search {
   std::uint32_t target(std::size_t c);
   void set_links(bool hops);
   SetHash label_hash(std::uint32_t tensor, std::uint8_t label) const;
+  void change_label(std::uint32_t tensor, Load* loads);
   void add_hops(const PlanTensor& tensor, std::uint32_t id, Load* loads);
   double period(const Load& load) const;
   double sum_of(const Load& load) const;

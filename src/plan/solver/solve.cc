@@ -36,15 +36,6 @@ std::vector<double> prices_of(const CostGraph& graph) {
   return prices;
 }
 
-SearchPass pass_of(const CostGraph& graph, PlanObjective objective) {
-  SearchPass pass{.weights = std::vector<double>(graph.classes.size(), 1)};
-  pass.sums = objective == PlanObjective::kLatency || objective == PlanObjective::kEnergy;
-  pass.hops = objective == PlanObjective::kLatency && graph.point_to_point;
-  if (objective == PlanObjective::kEnergy)
-    for (std::size_t c = 0; c < graph.classes.size(); ++c) pass.weights[c] = *graph.classes[c].watts;
-  return pass;
-}
-
 // What was found, and what no plan is better than.
 struct Found {
   double value = kCannotRun, lower_bound = 0;
@@ -378,6 +369,15 @@ PlanFigures figures_of(const CostGraph& graph, const std::vector<PlanPart>& part
   }
   if (figures.cost) *figures.cost *= figures.slowest_seconds;
   return figures;
+}
+
+SearchPass pass_of(const CostGraph& graph, PlanObjective objective) {
+  SearchPass pass{.weights = std::vector<double>(graph.classes.size(), 1)};
+  pass.sums = objective == PlanObjective::kLatency || objective == PlanObjective::kEnergy;
+  pass.hops = objective == PlanObjective::kLatency && graph.point_to_point;
+  if (objective == PlanObjective::kEnergy)
+    for (std::size_t c = 0; c < graph.classes.size(); ++c) pass.weights[c] = *graph.classes[c].watts;
+  return pass;
 }
 
 double least_of_any_plan(const CostGraph& graph, PlanObjective objective) {

@@ -41,7 +41,7 @@ PlanFigures figures_of(const CostGraph& graph, const std::vector<PlanPart>& part
 struct PlanQuestion {
   PlanObjective objective = PlanObjective::kThroughput;
   std::optional<PlanObjective> against{};  // a front of the two is wanted
-  std::uint64_t most_steps = 200'000'000;  // of the search, until it gives up and tells how far off it may be
+  std::uint64_t most_steps = 100'000'000;  // of the search, until it gives up and tells how far off it may be
   std::size_t most_values = 40'000'000;
 };
 
@@ -68,6 +68,9 @@ PlanAnswer solve(const CostGraph& graph, const PlanQuestion& question, const std
 
 // A value that no plan is better than, without looking for one: from the times and bytes of nodes alone.
 double least_of_any_plan(const CostGraph& graph, PlanObjective objective);
+
+// The pass of a search that has an objective; that of throughput where it is no sum.
+struct SearchPass pass_of(const CostGraph& graph, PlanObjective objective);
 
 // Parts priced, and what the plan comes to.
 Plan priced(const CostGraph& graph, std::vector<PlanPart> parts);

@@ -41,6 +41,7 @@ class FlowBuilder {
     }
     for (std::uint32_t p = 0; p < pieces_.size(); ++p)
       if (is_changed_[p] && seen_by_[p].size() > 1) flow_.together.push_back(seen_by_[p]);
+    keep_beside();
     for (auto* list : {&flow_.reads_inputs, &flow_.gives_outputs}) sort_unique(*list);
     return std::move(flow_);
   }
@@ -71,7 +72,10 @@ class FlowBuilder {
   void take(OpId op, ValueId id) {
     const std::uint32_t p = piece_of(id);
     see(op, p);
-    if (flow_.held[p]) return;
+    if (flow_.held[p]) {
+      if (maker_[id] != kNone && maker_[id] != op) weight_views_.push_back({maker_[id], op, id});
+      return;
+    }
     if (const OpId maker = last_of(id); maker != kNone && maker != op) flow_.edges.push_back({maker, op, id});
     if (!was_there_[p]) return;
     if (pieces_[p].kind == MemoryKind::kKvCache)
@@ -95,12 +99,64 @@ class FlowBuilder {
     if (was_there_[p] || bytes_of(graph_, graph_.values[id]) < pieces_[p].bytes) is_changed_[p] = true;
   }
 
+  // Does nothing but show memory in another form.
+  bool is_view(OpId op) const {
+    const OpCost& cost = costs_[op];
+    return cost.confidence != Confidence::kUnknown && cost.work == Work{} && !cost.traffic.total();
+  }
+
+  // By op: some input or cache is behind it.
+  std::vector<bool> depend_on_inputs() const {
+    std::vector<bool> depends(graph_.ops.size(), flow_.reads_inputs.empty());
+    for (const OpId op : flow_.reads_inputs) depends[op] = true;
+    for (OpId op = 0; op < depends.size(); ++op)
+      if (!flow_.freed_caches[op].empty()) depends[op] = true;
+    for (const OpFlow::Edge& edge : flow_.edges)  // in the order of their readers
+      if (depends[edge.from]) depends[edge.to] = true;
+    return depends;
+  }
+  // By op: the model returns it, or something that is made of it; or it changes memory.
+  std::vector<bool> are_useful() const {
+    std::vector<bool> useful(graph_.ops.size(), false);
+    for (const OpId op : flow_.gives_outputs) useful[op] = true;
+    for (const auto& ops : flow_.together)
+      for (const OpId op : ops) useful[op] = true;
+    for (auto edge = flow_.edges.rbegin(); edge != flow_.edges.rend(); ++edge)
+      if (useful[edge->to]) useful[edge->from] = true;
+    return useful;
+  }
+
+  void keep_beside() {
+    const std::size_t ops = graph_.ops.size();
+    std::vector<OpId> first_reader(ops, kNone), first_maker(ops, kNone), last_maker(ops, kNone);
+    const std::vector<bool> depends = depend_on_inputs(), useful = are_useful();
+    for (const auto* edges : {&flow_.edges, &weight_views_})
+      for (const OpFlow::Edge& edge : *edges)
+        first_reader[edge.from] = std::min(first_reader[edge.from], edge.to);
+    for (const OpFlow::Edge& edge : flow_.edges) {
+      OpId &first = first_maker[edge.to], &last = last_maker[edge.to];
+      if (first == kNone) first = edge.from;
+      if (last == kNone || last < edge.from) last = edge.from;
+    }
+    for (OpId op = 0; op < ops; ++op) {
+      if (!depends[op] && first_reader[op] != kNone)
+        flow_.beside.emplace_back(op, first_reader[op]);
+      else if (is_view(op) && first_maker[op] != kNone && depends[first_maker[op]])
+        flow_.beside.emplace_back(op, first_maker[op]);
+      else if (!useful[op] && last_maker[op] != kNone)
+        flow_.beside.emplace_back(op, last_maker[op]);
+      else if (!useful[op] && first_reader[op] == kNone && op > 0)
+        flow_.beside.emplace_back(op, op - 1);
+    }
+  }
+
   const Graph& graph_;
   std::span<const OpCost> costs_;
   std::span<const MemoryPiece> pieces_;
   std::vector<OpId> maker_, writer_;  // by value, by piece
   std::vector<bool> was_there_, is_changed_;
   std::vector<std::vector<OpId>> seen_by_;
+  std::vector<OpFlow::Edge> weight_views_;  // of memory that is there before the run
   OpFlow flow_;
 };
 

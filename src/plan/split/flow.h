@@ -26,6 +26,9 @@ struct OpFlow {
   std::vector<OpId> made_by;                // by piece; kNone: it was there before
   std::vector<bool> held;                   // by piece: it is in held_by of those that see it
   std::vector<std::vector<OpId>> together;  // ops that have to be on one device
+  // Ops that run where another does: a view with what made its memory or, of a weight, with who reads it; what
+  // depends on no input with who first reads it; what nobody reads with what it is made from.
+  std::vector<std::pair<OpId, OpId>> beside;
   std::vector<OpId> reads_inputs, gives_outputs;
 
   bool is_held(std::uint32_t piece) const { return held[piece]; }

@@ -158,7 +158,10 @@ void Splitter::add_tensors(const OpGroups& groups) {
   }
   for (auto& [key, nodes] : readers) {
     sort_unique(nodes);
-    const double bytes = static_cast<double>(bytes_of(graph_, graph_.values[key.second]));
+    const Value& value = graph_.values[key.second];
+    Count sent = bytes_of(graph_, value);
+    if (value.storage != kNone) sent = std::min(sent, Count{graph_.storages[value.storage].bytes});
+    const double bytes = static_cast<double>(sent);
     CostTensor tensor{.producer = groups.of_op[key.first], .consumers = std::move(nodes), .bytes = bytes};
     for (const DeviceClass& one : model_.costs.classes)
       tensor.seconds.push_back(one.bytes_per_second ? one.latency_seconds + bytes / *one.bytes_per_second : 0);
@@ -174,6 +177,7 @@ void Splitter::colocate(const OpGroups& groups) {
     for (const OpId op : ops) joined.join(groups.of_op[ops.front()], groups.of_op[op]);
   };
   for (const auto& ops : flow_.together) join(ops);
+  for (const auto& [op, other] : flow_.beside) joined.join(groups.of_op[op], groups.of_op[other]);
   for (const ClusterPin& pin : cluster_.pins) {
     const auto group = std::ranges::find(cluster_.groups, pin.group, &ClusterGroup::name);
     const auto only = static_cast<std::size_t>(group - cluster_.groups.begin());

@@ -15,7 +15,7 @@ struct SplitOptions {
   std::string reserve{};       // of each device's memory; "": what allocator and driver need
   std::size_t in_flight = 0;   // runs on their way at once, each with a KV cache of its own; 0: as the objective needs
   bool overlap = true;         // transfers go on while devices compute
-  std::size_t most_nodes = 1500;  // ops beyond it are taken together by module calls
+  std::size_t most_nodes = 20000; // ops beyond it are taken together by module calls
 };
 
 // A model as nodes: ops, or module calls where there are many.
