@@ -6,13 +6,13 @@ cd "$(dirname "$0")/.."
 minutes=${1:-10}
 shift || true
 targets=("$@")
-[[ ${#targets[@]} -gt 0 ]] || targets=(budget capture device measurement onnx profile pt2 trace)
+[[ ${#targets[@]} -gt 0 ]] || targets=(budget capture costs device measurement onnx profile pt2 trace)
 compiler=${CXX:-$(command -v clang++ clang++-19 clang++-18 clang++-17 clang++-16 | tail -1)}
 cmake -G Ninja -S . -B build/fuzz -DOPSCOPE_ENGINE=OFF -DOPSCOPE_FUZZ=ON -DCMAKE_UNITY_BUILD=ON -DCMAKE_CXX_COMPILER="$compiler" >/dev/null
 cmake --build build/fuzz --target "${targets[@]/%/_fuzzer}"
 mkdir -p build/fuzz/found
 # Long enough for the seeds of each target.
-declare -A longest=([budget]=500 [capture]=4200 [device]=500 [measurement]=2000 [onnx]=1000 [profile]=3000 [pt2]=6000 [trace]=2500)
+declare -A longest=([budget]=500 [capture]=4200 [costs]=2000 [device]=500 [measurement]=2000 [onnx]=1000 [profile]=3000 [pt2]=6000 [trace]=2500)
 declare -A words=([budget]=toml [device]=toml [pt2]=pt2 [onnx]=)
 export ASAN_OPTIONS=allocator_may_return_null=1:malloc_context_size=0:detect_stack_use_after_return=0:quarantine_size_mb=16
 end=$((SECONDS + minutes * 60))

@@ -32,7 +32,7 @@ class Program(unittest.TestCase):
         cls.captures = cls.folder / "captures"
         cls.captures.mkdir()
         subprocess.run([MAKE_CAPTURES, str(cls.captures)], check=True)
-        for file in ("cnn.onnx", "cuda_trace.json"):
+        for file in ("cnn.onnx", "costs.json", "cuda_trace.json"):
             shutil.copy(HERE.parent / "readers" / "files" / file, cls.captures)
 
     @classmethod
@@ -153,7 +153,9 @@ class Formats(Program):
         reports = [("profile", model, "--verbose"), ("profile", model, "--level", "op"), ("explore", model), ("fuse", model),
                    ("memory", model), ("plot", "roofline", model), ("explain", model, "layer1.0.conv1"), ("devices",),
                    ("diff", model, str(self.captures / "unknown.json")), ("compare", model, str(self.captures / "unknown.json")),
-                   ("help", "profile"), ("help",), ("ops",)]
+                   ("help", "profile"), ("help",), ("ops",),
+                   ("plan", "--costs", str(self.captures / "costs.json"), "--objective", "latency,devices"),
+                   ("plan", model, "--devices", "2xl4,1xh200@cloud", "--link", "1GB/s,1us")]
         for report in reports:
             for width in (40, 61, 80):
                 asked = () if report[0] == "help" else ("--width", str(width))

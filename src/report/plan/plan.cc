@@ -178,7 +178,9 @@ Document document_of(const PlannedGraph& planned, const TextOptions& options) {
   std::vector<std::string> devices;
   for (const DeviceClass& one : graph.classes) devices.push_back(fmt::format("{}x{}", one.count, one.name));
   document.header.push_back(join(devices, ","));
-  document.header.push_back({fmt::format("solved in {}", format_time(planned.answer.solve_seconds)), Style::kQuiet});
+  if (options.verbose)
+    document.header.push_back(
+        {fmt::format("solved in {}", format_time(planned.answer.solve_seconds)), Style::kQuiet});
   for (const std::string& note : planned.notes) document.notes.push_back(note);
   document.add(summary_section(planned));
   document.add({"", table_of(part_columns(), part_rows(planned))});
