@@ -35,6 +35,7 @@ SECTIONS = {
     "peers": "Other tools' counts",
     "questions.sweep": "Sweeps",
     "questions.llm": "Language models",
+    "questions.plan": "Models split over devices",
     "questions.diff": "Differences",
     "questions.check": "Budgets",
     "measurement.profiler": "A model wrapped for profiling",
@@ -48,7 +49,7 @@ SECTIONS = {
 }
 #: Made by opscope, never by its users.
 _RESULTS = {
-    "Check", "Comparison", "Diff", "Fit", "Graph", "GraphStatistics", "Llm", "PartitionReport", "Profile", "ProfilerGraph",
+    "Check", "Comparison", "Diff", "Fit", "Graph", "GraphStatistics", "Llm", "PartitionReport", "Plan", "Profile", "ProfilerGraph",
     "Reconciliation", "Row", "Sweep",
 }  # fmt: skip
 #: What such a method does goes without saying.

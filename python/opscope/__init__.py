@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from opscope.questions.comparison import Comparison, compare
     from opscope.questions.diff import Diff, diff
     from opscope.questions.llm import Llm, llm
+    from opscope.questions.plan import Plan, plan
     from opscope.questions.sweep import Fit, Sweep, fit, sweep
     from opscope.registry import MODEL_REGISTRY, register_model
     from opscope.results.profile import Profile, Row
@@ -72,6 +73,7 @@ _HOME = {
     "Llm": "questions.llm",
     "MODEL_REGISTRY": "registry",
     "PartitionReport": "subgraphs.partitioners",
+    "Plan": "questions.plan",
     "Profile": "results.profile",
     "Profiler": "measurement.profiler",
     "ProfilerGraph": "measurement.profiler",
@@ -102,6 +104,7 @@ _HOME = {
     "load_yolo_model": "sources.discovery",
     "measure": "measurement.measurement",
     "memory": "questions.answer",
+    "plan": "questions.plan",
     "predict": "api",
     "profile": "api",
     "profile_model": "api",

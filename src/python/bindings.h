@@ -24,6 +24,7 @@ void bind_predict(py::module_& m);       // what predictions of time are made of
 void bind_calibrate(py::module_& m);     // a calibration as it is made, and as it is shown
 void bind_questions(py::module_& m);     // compare, diff, check, reconcile, and those of app/cases/question.h
 void bind_sweep(py::module_& m);         // sweep, fit
+void bind_plan(py::module_& m);          // plan
 
 // Keyword arguments that many functions take: of TextOptions by the names of its members, and of CostRequest.
 TextOptions text_options(const py::kwargs& given, TextOptions options = {});

@@ -210,6 +210,7 @@ PYBIND11_MODULE(_native, m) {
   bind_predict(m);
   bind_calibrate(m);
   bind_sweep(m);
+  bind_plan(m);
   bind_questions(m);
   engine::register_backend_kernels();
   m.def("explain_tracer_failure",

@@ -47,6 +47,11 @@ REPORTS = [
     ("check", "check $M --max flops=1K,params=12M --min arithmetic_intensity=0.1"),
     ("check", "check $M --against $N"),
 ]
+#: Of files that are no models.
+OTHERS = [
+    ("plan", f"plan --costs {ROOT}/tests/readers/files/costs.json --objective throughput,latency"),
+    ("plan", f"plan --costs {ROOT}/tests/readers/files/costs.json --objective cost"),
+]
 #: Those that need a model to capture or to run.
 OF_MODELS = [
     ("inputs", "profile $P:build --print-inputs"),
@@ -109,6 +114,18 @@ def test_documents(folder: Path, model: str, schema: str, arguments: str) -> Non
     validator(schema).validate(json.loads(done.stdout))
 
 
+@pytest.mark.parametrize(("schema", "arguments"), OTHERS, ids=[text for _, text in OTHERS])
+def test_documents_of_files(schema: str, arguments: str) -> None:
+    done = subprocess.run([PROGRAM, *arguments.split(), "--format", "json"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    validator(schema).validate(json.loads(done.stdout))
+
+
+def test_files_that_are_read() -> None:
+    for path in (ROOT / "tests/readers/files/costs.json", ROOT / "tests/fuzz/costs_corpus/bytes.json"):
+        validator("plan_costs").validate(json.loads(path.read_text()))
+
+
 @pytest.mark.parametrize(("schema", "arguments"), OF_MODELS, ids=[text for _, text in OF_MODELS])
 def test_documents_of_models(tmp_path: Path, schema: str, arguments: str) -> None:
     (tmp_path / "net.py").write_text(NET)
@@ -132,4 +149,4 @@ def test_every_schema_is_tested_and_in_the_docs() -> None:
     schemas = {path.name.removesuffix(".schema.json") for path in (ROOT / "schema").glob("*.json")}
     page = (ROOT / "docs" / "reference" / "json.md").read_text()
     assert schemas == set(re.findall(r"schema/(\w+)\.schema\.json", page))
-    assert schemas - {"capture", "llm"} == {schema for schema, _ in [*REPORTS, *OF_MODELS]}
+    assert schemas - {"capture", "llm", "plan_costs"} == {schema for schema, _ in [*REPORTS, *OTHERS, *OF_MODELS]}
