@@ -1,6 +1,6 @@
 // Any bytes -> the reader of graphs of costs -> plans of those that are small.
 #include "fuzz/accepted.h"
-#include "plan/baselines/baselines.h"
+#include "plan/planned/planned.h"
 #include "readers/plan/cost_reader.h"
 #include "report/plan/plan.h"
 

@@ -1,6 +1,9 @@
 // `opscope plan`: a model, or a plain graph of costs, split over devices.
 #include "app/cases/plan.h"
 
+#include <functional>
+#include <optional>
+
 #include "base/error.h"
 #include "base/files.h"
 #include "cli/flags/flags.h"
@@ -11,7 +14,7 @@ namespace opscope {
 namespace {
 
 struct PlanFlags : ModelCommandFlags {
-  std::string costs;
+  std::string costs, trace;
   PlanRequest plan;
 };
 
@@ -29,22 +32,31 @@ void refuse_beside_costs(const PlanFlags& flags) {
   refuse(!flags.model.text("model").empty(), "MODEL");
 }
 
-int run_plan(PlanFlags& flags) {
-  TextOptions text;
+PlannedGraph planned(PlanFlags& flags, TextOptions& text, const std::function<void()>& when_checked) {
   if (!flags.costs.empty()) {
     refuse_beside_costs(flags);
     const PlanQuestion question = plan_question(flags.plan.objective, "--objective");
-    const Output output(flags, text);
-    CostGraph graph = read_costs(read_file(flags.costs), flags.costs);
-    output.write(to_format(plan_graph(std::move(graph), question, flags.costs), output.format(), text));
-    return kExitDone;
+    when_checked();
+    return plan_graph(read_costs(read_file(flags.costs), flags.costs), question, flags.costs);
   }
   flags.plan.cost = flags.cost;
   const PlanTask task = plan_task(flags.plan);
   capture_as_on(task.devices, flags.model);
   const AskedGraph asked(flags, text.notes);
-  const Output output(flags, text);
-  output.write(to_format(plan(task, asked.load()), output.format(), text));
+  when_checked();
+  return plan(task, asked.load());
+}
+
+int run_plan(PlanFlags& flags) {
+  TextOptions text;
+  std::optional<PictureOutput> output;
+  const PlannedGraph plan = planned(flags, text, [&] {
+    output.emplace(flags, text);
+    if (!flags.trace.empty()) check_writable(flags.trace);
+  });
+  output->is_picture() ? output->write_picture(plan_svg(plan))
+                       : output->write(to_format(plan, output->format(), text));
+  if (!flags.trace.empty()) write_beside(flags.trace, plan_trace(plan), flags.talk);
   return kExitDone;
 }
 
@@ -68,7 +80,7 @@ Action define_plan(CLI::App& app) {
   add_switch(app, "--no-overlap", plan.no_overlap,
              "Devices wait while they send and receive. Default: transfers go on while they compute");
   add_value(app, "--in-flight", plan.in_flight, "N",
-            "Runs on their way at once, each with its KV cache. Default: 1 for latency, else one for each device");
+            "Runs on their way at once, each with its KV cache. Default: 1 for latency, else two for each device");
   add_value(app, "--reserve", plan.reserve, "BYTES",
             "Part of each device's memory to keep free: 1GiB or 10%. Default: what allocator and driver need");
   add_value(app, "--float32", flags->cost.float32, "HOW",
@@ -79,7 +91,9 @@ Action define_plan(CLI::App& app) {
   add_routing_flag(app, flags->cost.routing);
   add_value(app, "--costs", flags->costs, "FILE",
             "In place of a model a graph of costs in JSON: devices, nodes with seconds on each class, edges");
-  add_report_flags(app, *flags, "All notes");
+  add_value(app, "--trace", flags->trace, "FILE",
+            "Also write the simulated runs as a trace for ui.perfetto.dev: .json");
+  add_report_flags(app, *flags, "All notes, and how long the search took", format_help(", svg, png or pdf"));
   return [flags] { return run_plan(*flags); };
 }
 

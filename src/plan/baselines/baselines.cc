@@ -103,11 +103,4 @@ std::vector<PlanBaseline> baselines_of(const CostGraph& graph, const PlanQuestio
   return all;
 }
 
-PlannedGraph plan_graph(CostGraph graph, const PlanQuestion& question, std::string name) {
-  PlannedGraph planned{.name = std::move(name), .graph = std::move(graph), .answer = {}, .baselines = {}};
-  planned.answer = solve(planned.graph, question, planned.name);
-  planned.baselines = baselines_of(planned.graph, question);
-  return planned;
-}
-
 }  // namespace opscope

@@ -20,16 +20,4 @@ struct PlanBaseline {
 // programming finds them; of all devices, and of each class alone where there are several.
 std::vector<PlanBaseline> baselines_of(const CostGraph& graph, const PlanQuestion& question);
 
-// A graph, the plan of it, and what stands beside.
-struct PlannedGraph {
-  std::string name;
-  std::vector<std::string> header{};  // words of its source
-  CostGraph graph;
-  PlanAnswer answer;
-  std::vector<PlanBaseline> baselines;
-  std::vector<std::string> notes{};
-};
-
-PlannedGraph plan_graph(CostGraph graph, const PlanQuestion& question, std::string name);
-
 }  // namespace opscope

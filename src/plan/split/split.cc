@@ -33,13 +33,13 @@ class Splitter {
         flow_(op_flow(graph_, profiles.front().costs, pieces_)) {
     in_flight_ = options.in_flight > 0                          ? options.in_flight
                  : objective == PlanObjective::kLatency ? 1
-                                                        : cluster.devices();
+                                                        : 2 * cluster.devices();
   }
 
   SplitModel split() {
     add_classes();
     const OpGroups groups = grouped_ops(profiles_.front(), options_.most_nodes);
-    model_.is_coarse = groups.is_coarse;
+    model_.is_coarse = groups.is_coarse, model_.in_flight = in_flight_;
     add_nodes(groups);
     add_weights(groups);
     add_peaks(groups);
@@ -236,7 +236,7 @@ PlannedGraph plan_model(const std::vector<Profile>& profiles, const Cluster& clu
   const Graph& graph = *profiles.front().graph;
   SplitModel model = split_model(profiles, cluster, options, question.objective);
   check(model.costs, graph.capture.model);
-  PlannedGraph planned = plan_graph(std::move(model.costs), question, graph.capture.model);
+  PlannedGraph planned = plan_graph(std::move(model.costs), question, graph.capture.model, model.in_flight);
   planned.notes = std::move(model.notes);
   if (!model.is_coarse) return planned;
   SplitOptions finest = options;

@@ -6,14 +6,14 @@
 #include <vector>
 
 #include "analyse/profile/profile.h"
-#include "plan/baselines/baselines.h"
+#include "plan/planned/planned.h"
 #include "plan/cluster/cluster.h"
 
 namespace opscope {
 
 struct SplitOptions {
   std::string reserve{};       // of each device's memory; "": what allocator and driver need
-  std::size_t in_flight = 0;   // runs on their way at once, each with a KV cache of its own; 0: as the objective needs
+  std::size_t in_flight = 0;   // runs on their way at once, each with a KV cache of its own; 0: 1 for latency, else two for each device
   bool overlap = true;         // transfers go on while devices compute
   std::size_t most_nodes = 20000; // ops beyond it are taken together by module calls
 };
@@ -22,6 +22,7 @@ struct SplitOptions {
 struct SplitModel {
   CostGraph costs;
   std::vector<std::vector<OpId>> ops;  // by node
+  std::size_t in_flight = 1;           // runs that KV caches are there for
   bool is_coarse = false;              // nodes are several ops
   std::vector<std::string> notes{};
 };

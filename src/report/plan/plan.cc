@@ -45,11 +45,6 @@ std::string bound_text(const PlanAnswer& answer) {
                      format_percent(answer.gap(), 1.0));
 }
 
-std::string device_name(const CostGraph& graph, const PlanPart& part) {
-  const DeviceClass& on = graph.classes[part.device_class];
-  return on.count == 1 ? on.name : fmt::format("{} {}", on.name, part.device + 1);
-}
-
 // The ids of the first nodes, and how many there are.
 std::string nodes_text(const CostGraph& graph, const PlanPart& part) {
   const auto id = [&](std::uint32_t node) {
@@ -151,6 +146,42 @@ Section baselines_section(const PlannedGraph& planned) {
   return section;
 }
 
+// "gpu 3 computes", "the device is busy"
+std::string_view does_text(const CostGraph& graph, StageTask task) {
+  if (!graph.overlap) return "is busy";
+  return task == StageTask::kCompute ? "computes" : task == StageTask::kSend ? "sends" : "receives";
+}
+
+std::string limit_text(const PlannedGraph& planned) {
+  const PlanLimit limit = limit_of(planned.graph, planned.simulation);
+  const std::string text = fmt::format(
+      "{} {} {} of the time", device_name(planned.graph, planned.answer.plan.parts[limit.part]),
+      does_text(planned.graph, limit.task), format_percent(std::min(limit.busy, 1.0), 1.0));
+  if (!limit.is_runs_in_flight) return text;
+  return fmt::format("{} in flight: {} at most", plural(planned.simulation.options.in_flight, "run"), text);
+}
+
+Section simulation_section(const PlannedGraph& planned, const TextOptions& options) {
+  const PlanSimulation& simulation = planned.simulation;
+  Facts facts("Simulated");
+  facts.add("Period", {format_time(simulation.period_seconds), Style::kStrong},
+            fmt::format("from one run to the next, with {} in flight", simulation.options.in_flight));
+  facts.add("One run", format_time(simulation.run_seconds),
+            fmt::format("{} when it is the first", format_time(simulation.first_seconds)));
+  facts.add("Limit", "", limit_text(planned));
+  facts.plot = plan_timeline(planned, options.width);
+  return facts;
+}
+
+Section changes_section(const PlannedGraph& planned) {
+  const PlanObjective objective = planned.answer.question.objective;
+  Section section =
+      titled_section("What would help", {{words(""), number(std::string(title(objective))), number("better")}, {}});
+  for (const PlanChange& change : planned.changes)
+    section.table.add({change.what, value_text(objective, change.value), fmt::format("{:.2f}x", change.better)});
+  return section;
+}
+
 Section front_section(const PlannedGraph& planned) {
   const PlanAnswer& answer = planned.answer;
   const PlanObjective a = answer.question.objective, b = *answer.question.against;
@@ -173,7 +204,6 @@ Section front_section(const PlannedGraph& planned) {
 Document document_of(const PlannedGraph& planned, const TextOptions& options) {
   const CostGraph& graph = planned.graph;
   Document document{{{planned.name, Style::kStrong}}, options.notes};
-  for (const std::string& words : planned.header) document.header.push_back(words);
   document.header.push_back(plural(graph.nodes.size(), "node"));
   std::vector<std::string> devices;
   for (const DeviceClass& one : graph.classes) devices.push_back(fmt::format("{}x{}", one.count, one.name));
@@ -186,6 +216,8 @@ Document document_of(const PlannedGraph& planned, const TextOptions& options) {
   document.add({"", table_of(part_columns(), part_rows(planned))});
   if (planned.answer.question.against) document.add(front_section(planned));
   document.add(baselines_section(planned));
+  document.add(simulation_section(planned, options));
+  document.add(changes_section(planned));
   return document;
 }
 
@@ -226,6 +258,35 @@ void write_figures(JsonWriter& json, const PlanFigures& figures) {
   json.fields("devices_used", figures.devices, "cost", figures.cost, "energy_joules", figures.energy_joules);
 }
 
+void write_simulation(JsonWriter& json, const PlannedGraph& planned) {
+  const PlanSimulation& simulation = planned.simulation;
+  const auto where = [&](std::uint32_t p) {
+    const PlanPart& part = planned.answer.plan.parts[p];
+    json.fields("class", planned.graph.classes[part.device_class].name, "device", part.device);
+  };
+  json.object("simulation", [&] {
+    json.fields("in_flight", simulation.options.in_flight, "runs", simulation.options.runs);
+    json.fields("period_seconds", simulation.period_seconds, "run_seconds", simulation.run_seconds);
+    json.field("first_seconds", simulation.first_seconds);
+    const PlanLimit limit = limit_of(planned.graph, simulation);
+    json.inline_object("limit", [&] {
+      where(limit.part);
+      json.fields("task", name(limit.task), "busy", limit.busy);
+      json.field("runs_in_flight", limit.is_runs_in_flight);
+    });
+    json.key("busy");
+    json.begin_array();
+    for (std::uint32_t p = 0; p < simulation.busy.size(); ++p) {
+      json.begin_object(kInline);
+      where(p);
+      for (std::size_t t = 0; t < kStageTasks; ++t)
+        json.field(name(static_cast<StageTask>(t)), simulation.busy[p][t]);
+      json.end_object();
+    }
+    json.end_array();
+  });
+}
+
 void write_planned(JsonWriter& json, const PlannedGraph& planned) {
   const PlanAnswer& answer = planned.answer;
   const PlanObjective objective = answer.question.objective;
@@ -246,6 +307,10 @@ void write_planned(JsonWriter& json, const PlannedGraph& planned) {
   json.objects("baselines", planned.baselines, [&](const PlanBaseline& other) {
     const auto value = other.plan ? other.plan->figures.of(objective) : std::nullopt;
     json.fields("name", other.name, "objective_value", value, "why_not", other.why_not);
+  });
+  write_simulation(json, planned);
+  json.objects("changes", planned.changes, [&](const PlanChange& change) {
+    json.fields("what", change.what, "objective_value", change.value, "times_better", change.better);
   });
   if (answer.question.against) {
     json.fields("against", name(*answer.question.against), "front_is_whole", answer.front_is_whole);
@@ -269,6 +334,11 @@ Table front_rows(const PlannedGraph& planned) {
 }
 
 }  // namespace
+
+std::string device_name(const CostGraph& graph, const PlanPart& part) {
+  const DeviceClass& on = graph.classes[part.device_class];
+  return on.count == 1 ? on.name : fmt::format("{} {}", on.name, part.device + 1);
+}
 
 std::string to_format(const PlannedGraph& planned, Format format, const TextOptions& options) {
   const auto rows = [&] {
