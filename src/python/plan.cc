@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "python/bindings.h"
+#include "report/plan/emit.h"
 #include "report/plan/plan.h"
 #ifdef OPSCOPE_READERS
 #include "readers/plan/cost_reader.h"
@@ -13,8 +14,25 @@ namespace {
 
 using Texts = std::vector<std::string>;
 
-std::shared_ptr<PlannedGraph> plan_handed(const std::shared_ptr<Graph>& graph, const PlanTask& task) {
-  return std::make_shared<PlannedGraph>(plan(task, *graph));
+// A plan, and the graph that it is of; nullptr: a plain graph of costs.
+struct HandedPlan {
+  std::shared_ptr<Graph> graph;
+  PlannedGraph planned;
+};
+
+HandedPlan plan_handed(const std::shared_ptr<Graph>& graph, const PlanTask& task) {
+  return {graph, plan(task, *graph)};
+}
+
+void emit(const HandedPlan& self, const std::string& path, const std::string& form) {
+  if (!self.graph) throw Error("a graph of costs has no program", path, "plan a model");
+  check_writable(path);
+  write_file(path, emitted(*self.graph, self.planned, plan_form_from_name(form, "form")));
+}
+
+void write_trace(const HandedPlan& self, const std::string& path) {
+  check_writable(path);
+  write_file(path, plan_trace(self.planned));
 }
 
 PlanTask task_of(const std::string& devices, const Texts& links, const Texts& pins,
@@ -28,10 +46,10 @@ PlanTask task_of(const std::string& devices, const Texts& links, const Texts& pi
   return plan_task(request);
 }
 
-std::shared_ptr<PlannedGraph> plan_costs(const std::string& path, const std::string& objective) {
+HandedPlan plan_costs(const std::string& path, const std::string& objective) {
 #ifdef OPSCOPE_READERS
   const PlanQuestion question = plan_question(objective, "objective");
-  return std::make_shared<PlannedGraph>(plan_graph(read_costs(read_file(path), path), question, path));
+  return {nullptr, plan_graph(read_costs(read_file(path), path), question, path)};
 #else
   (void)objective;
   throw Error("this build of opscope reads no graphs of costs", path, "plan a model instead");
@@ -47,10 +65,17 @@ void bind_plan(py::module_& m) {
           if (const auto cuda = device.hardware->cuda()) return to_text(*cuda);
         return std::string();
       });
-  py::class_<PlannedGraph, std::shared_ptr<PlannedGraph>>(m, "Plan")
-      .def("to_format", [](const PlannedGraph& self, const std::string& format, const py::kwargs& text) {
-        return to_format(self, format_from_name(format), text_options(text));
-      });
+  py::class_<HandedPlan>(m, "Plan")
+      .def("to_format",
+           [](const HandedPlan& self, const std::string& format, const py::kwargs& text) {
+             return to_format(self.planned, format_from_name(format), text_options(text));
+           })
+      .def("draw",
+           [](const HandedPlan& self, const std::string& path) {
+             write_picture(path, [&](PictureFormat format) { return svg_to(format, plan_svg(self.planned)); });
+           })
+      .def("trace", write_trace)
+      .def("emit", emit);
   m.def("plan_task", task_of, py::kw_only(), py::arg("devices"), py::arg("links"), py::arg("pins"),
         py::arg("objective"), py::arg("reserve") = "", py::arg("in_flight") = "", py::arg("overlap") = true,
         py::arg("float32") = "torch", py::arg("mode") = "", py::arg("host") = "",

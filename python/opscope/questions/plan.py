@@ -44,6 +44,18 @@ class Plan(Report):
         """With two objectives: the plans that no other beats in both, with their figures and devices."""
         return [Row(plan) for plan in self._data.get("front", [])]
 
+    def plot(self, path: str | os.PathLike[str]) -> None:
+        """The simulated runs as a picture: .svg, .png or .pdf."""
+        self._native.draw(os.fspath(path))
+
+    def trace(self, path: str | os.PathLike[str]) -> None:
+        """The simulated runs as a trace for ui.perfetto.dev."""
+        self._native.trace(os.fspath(path))
+
+    def emit(self, path: str | os.PathLike[str], form: str = "torch") -> None:
+        """What runs the plan: 'torch', a program for torchrun, or 'accelerate', a device_map as JSON."""
+        self._native.emit(os.fspath(path), form)
+
     def __repr__(self) -> str:
         return f"<opscope.Plan of {self._data['name']}: {self._data['objective']} {self.objective_value:g} on {len(self.stages)} devices>"
 

@@ -1,20 +1,20 @@
 // `opscope plan`: a model, or a plain graph of costs, split over devices.
 #include "app/cases/plan.h"
 
-#include <functional>
 #include <optional>
 
 #include "base/error.h"
 #include "base/files.h"
 #include "cli/flags/flags.h"
 #include "readers/plan/cost_reader.h"
+#include "report/plan/emit.h"
 #include "report/plan/plan.h"
 
 namespace opscope {
 namespace {
 
 struct PlanFlags : ModelCommandFlags {
-  std::string costs, trace;
+  std::string costs, trace, emit;
   PlanRequest plan;
 };
 
@@ -32,31 +32,61 @@ void refuse_beside_costs(const PlanFlags& flags) {
   refuse(!flags.model.text("model").empty(), "MODEL");
 }
 
-PlannedGraph planned(PlanFlags& flags, TextOptions& text, const std::function<void()>& when_checked) {
+// Where a report, a picture or a program goes.
+class PlanOutput {
+ public:
+  PlanOutput(const PlanFlags& flags, TextOptions& text) : flags_(flags) {
+    if (!flags.trace.empty()) check_writable(flags.trace);
+    if (flags.emit.empty()) {
+      report_.emplace(flags, text);
+      return;
+    }
+    form_ = plan_form_from_name(flags.emit, "--emit");
+    if (!flags.costs.empty()) throw Error("a graph of costs has no program", "--emit", "plan a model");
+    if (!flags.output.format.empty())
+      throw Error("a program has a form of its own", "--format", "leave it out, or leave out --emit");
+    if (!flags.output.output.empty()) check_writable(flags.output.output);
+  }
+
+  void write(const PlannedGraph& plan, const Graph& graph, const TextOptions& text) const {
+    if (form_)
+      write_program(emitted(graph, plan, *form_));
+    else if (report_->is_picture())
+      report_->write_picture(plan_svg(plan));
+    else
+      report_->write(to_format(plan, report_->format(), text));
+    if (!flags_.trace.empty()) write_beside(flags_.trace, plan_trace(plan), flags_.talk);
+  }
+
+ private:
+  void write_program(const std::string& program) const {
+    if (flags_.output.output.empty())
+      Output(OutputFlags{}).write_bytes(program);
+    else
+      write_file(flags_.output.output, program);
+  }
+
+  const PlanFlags& flags_;
+  std::optional<PictureOutput> report_;
+  std::optional<PlanForm> form_;
+};
+
+int run_plan(PlanFlags& flags) {
+  TextOptions text;
   if (!flags.costs.empty()) {
     refuse_beside_costs(flags);
     const PlanQuestion question = plan_question(flags.plan.objective, "--objective");
-    when_checked();
-    return plan_graph(read_costs(read_file(flags.costs), flags.costs), question, flags.costs);
+    const PlanOutput output(flags, text);
+    output.write(plan_graph(read_costs(read_file(flags.costs), flags.costs), question, flags.costs), Graph(), text);
+    return kExitDone;
   }
   flags.plan.cost = flags.cost;
   const PlanTask task = plan_task(flags.plan);
   capture_as_on(task.devices, flags.model);
   const AskedGraph asked(flags, text.notes);
-  when_checked();
-  return plan(task, asked.load());
-}
-
-int run_plan(PlanFlags& flags) {
-  TextOptions text;
-  std::optional<PictureOutput> output;
-  const PlannedGraph plan = planned(flags, text, [&] {
-    output.emplace(flags, text);
-    if (!flags.trace.empty()) check_writable(flags.trace);
-  });
-  output->is_picture() ? output->write_picture(plan_svg(plan))
-                       : output->write(to_format(plan, output->format(), text));
-  if (!flags.trace.empty()) write_beside(flags.trace, plan_trace(plan), flags.talk);
+  const PlanOutput output(flags, text);
+  const Graph graph = asked.load();
+  output.write(plan(task, graph), graph, text);
   return kExitDone;
 }
 
@@ -91,6 +121,8 @@ Action define_plan(CLI::App& app) {
   add_routing_flag(app, flags->cost.routing);
   add_value(app, "--costs", flags->costs, "FILE",
             "In place of a model a graph of costs in JSON: devices, nodes with seconds on each class, edges");
+  add_value(app, "--emit", flags->emit, "FORM",
+            "In place of a report what runs the plan: torch (a program for torchrun) or accelerate (a device_map)");
   add_value(app, "--trace", flags->trace, "FILE",
             "Also write the simulated runs as a trace for ui.perfetto.dev: .json");
   add_report_flags(app, *flags, "All notes, and how long the search took", format_help(", svg, png or pdf"));

@@ -6,6 +6,7 @@
 
 #include "plan/baselines/baselines.h"
 #include "plan/simulation/changes.h"
+#include "plan/stages/stages.h"
 
 namespace opscope {
 
@@ -17,6 +18,7 @@ struct PlannedGraph {
   std::vector<PlanBaseline> baselines;
   std::vector<PlanChange> changes;
   std::vector<std::string> notes{};
+  ModelStages stages{};  // of a model; empty of a plain graph of costs
 };
 
 // `in_flight`: runs on their way at once in the simulation; 0: 1 for latency, else two for each part, so that

@@ -37,6 +37,7 @@ class FlowBuilder {
     }
     for (const ValueId id : graph_.outputs) {
       const OpId maker = last_of(id);
+      flow_.output_makers.push_back(maker);
       if (maker != kNone) flow_.gives_outputs.push_back(maker);
     }
     for (std::uint32_t p = 0; p < pieces_.size(); ++p)
@@ -73,7 +74,7 @@ class FlowBuilder {
     const std::uint32_t p = piece_of(id);
     see(op, p);
     if (flow_.held[p]) {
-      if (maker_[id] != kNone && maker_[id] != op) weight_views_.push_back({maker_[id], op, id});
+      if (maker_[id] != kNone && maker_[id] != op) flow_.weight_views.push_back({maker_[id], op, id});
       return;
     }
     if (const OpId maker = last_of(id); maker != kNone && maker != op) flow_.edges.push_back({maker, op, id});
@@ -130,7 +131,7 @@ class FlowBuilder {
     const std::size_t ops = graph_.ops.size();
     std::vector<OpId> first_reader(ops, kNone), first_maker(ops, kNone), last_maker(ops, kNone);
     const std::vector<bool> depends = depend_on_inputs(), useful = are_useful();
-    for (const auto* edges : {&flow_.edges, &weight_views_})
+    for (const auto* edges : {&flow_.edges, &flow_.weight_views})
       for (const OpFlow::Edge& edge : *edges)
         first_reader[edge.from] = std::min(first_reader[edge.from], edge.to);
     for (const OpFlow::Edge& edge : flow_.edges) {
@@ -156,7 +157,6 @@ class FlowBuilder {
   std::vector<OpId> maker_, writer_;  // by value, by piece
   std::vector<bool> was_there_, is_changed_;
   std::vector<std::vector<OpId>> seen_by_;
-  std::vector<OpFlow::Edge> weight_views_;  // of memory that is there before the run
   OpFlow flow_;
 };
 

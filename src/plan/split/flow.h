@@ -30,6 +30,8 @@ struct OpFlow {
   // depends on no input with who first reads it; what nobody reads with what it is made from.
   std::vector<std::pair<OpId, OpId>> beside;
   std::vector<OpId> reads_inputs, gives_outputs;
+  std::vector<OpId> output_makers;  // by output of the graph; kNone: it was there before
+  std::vector<Edge> weight_views;   // of memory that is there before the run, and who reads them
 
   bool is_held(std::uint32_t piece) const { return held[piece]; }
 };

@@ -15,7 +15,6 @@
 #include "base/text.h"
 #include "cost/liveness.h"
 #include "plan/costs/joined_ids.h"
-#include "plan/split/flow.h"
 #include "plan/split/groups.h"
 
 namespace opscope {
@@ -46,6 +45,7 @@ class Splitter {
     add_tensors(groups);
     colocate(groups);
     add_notes();
+    model_.flow = std::move(flow_);
     return std::move(model_);
   }
 
@@ -238,6 +238,7 @@ PlannedGraph plan_model(const std::vector<Profile>& profiles, const Cluster& clu
   check(model.costs, graph.capture.model);
   PlannedGraph planned = plan_graph(std::move(model.costs), question, graph.capture.model, model.in_flight);
   planned.notes = std::move(model.notes);
+  planned.stages = stages_of(graph, model.flow, planned.answer.plan, model.ops);
   if (!model.is_coarse) return planned;
   SplitOptions finest = options;
   finest.most_nodes = graph.ops.size();

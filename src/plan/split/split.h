@@ -8,6 +8,7 @@
 #include "analyse/profile/profile.h"
 #include "plan/planned/planned.h"
 #include "plan/cluster/cluster.h"
+#include "plan/split/flow.h"
 
 namespace opscope {
 
@@ -22,6 +23,7 @@ struct SplitOptions {
 struct SplitModel {
   CostGraph costs;
   std::vector<std::vector<OpId>> ops;  // by node
+  OpFlow flow{};
   std::size_t in_flight = 1;           // runs that KV caches are there for
   bool is_coarse = false;              // nodes are several ops
   std::vector<std::string> notes{};
