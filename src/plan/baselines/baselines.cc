@@ -88,10 +88,12 @@ PlanBaseline best_chain(std::string name, const PlanProblem& problem, const Plan
 
 }  // namespace
 
-std::vector<PlanBaseline> baselines_of(const CostGraph& graph, const PlanQuestion& question) {
+std::vector<PlanBaseline> baselines_of(const CostGraph& graph, const PlanAnswer& answer) {
+  const PlanQuestion& question = answer.question;
   const PlanProblem problem = make_problem(graph);
-  std::vector<PlanBaseline> all{even_split(problem), fill(problem),
-                                best_chain("best chain", problem, question)};
+  std::vector<PlanBaseline> all{even_split(problem), fill(problem)};
+  all.push_back(answer.chain ? PlanBaseline{"best chain", answer.chain}
+                             : best_chain("best chain", problem, question));
   for (std::size_t only = 0; only < graph.classes.size() && graph.classes.size() > 1; ++only) {
     CostGraph part = graph;
     for (std::size_t c = 0; c < part.classes.size(); ++c)

@@ -15,8 +15,10 @@ PlannedGraph plan_graph(CostGraph graph, const PlanQuestion& question, std::stri
   const Plan& plan = planned.answer.plan;
   if (in_flight == 0) in_flight = question.objective == PlanObjective::kLatency ? 1 : 2 * plan.parts.size();
   planned.simulation = simulate(planned.graph, plan, {.in_flight = in_flight});
-  planned.baselines = baselines_of(planned.graph, question);
-  planned.changes = changes_that_help(planned.graph, question, planned.answer);
+  planned.baselines = baselines_of(planned.graph, planned.answer);
+  constexpr std::size_t kMostItems = 20'000;  // each change is a search of its own
+  if (planned.answer.items <= kMostItems)
+    planned.changes = changes_that_help(planned.graph, question, planned.answer);
   return planned;
 }
 

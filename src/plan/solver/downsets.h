@@ -28,17 +28,28 @@ class Downsets {
   std::uint32_t find(const SetHash& hash) const;
   // The one that has `more` beside the items of `base`.
   std::uint32_t make(const SetHash& hash, std::uint32_t base, std::span<const std::uint32_t> more);
+  // Items before `begin` are in the set, those from `end` on are not; between them it differs.
+  std::uint32_t begin(std::uint32_t set) const { return spans_[set].begin; }
+  std::uint32_t end(std::uint32_t set) const { return spans_[set].end; }
   bool has(std::uint32_t set, std::uint32_t item) const {
-    return (bits_[set * words_ + item / 64] >> (item % 64) & 1) != 0;
+    const Span& span = spans_[set];
+    if (item < span.begin || item >= span.end) return item < span.begin;
+    const std::uint32_t at = item - span.begin;
+    return (bits_[span.bits + at / 64] >> (at % 64) & 1) != 0;
   }
   // Those of so many items.
   const std::vector<std::uint32_t>& of_size(std::size_t items) const { return by_size_[items]; }
 
  private:
+  struct Span {
+    std::uint32_t begin = 0, end = 0;
+    std::size_t bits = 0;  // in bits_, of begin and on
+  };
   void insert(std::uint32_t set);
   void grow();
 
-  std::size_t items_, words_;
+  std::size_t items_;
+  std::vector<Span> spans_;
   std::vector<SetHash> item_hash_, hash_;
   std::vector<std::uint64_t> bits_;
   std::vector<std::uint32_t> size_, slots_;

@@ -59,6 +59,10 @@ Search::Search(const PlanProblem& problem, SearchLimits limits, bool hops)
     rest_weight_.push_back(weight);
   }
   set_links(hops);
+  for (std::uint32_t i = 0; i < problem.items.size(); ++i) {
+    missing_[i] = static_cast<std::uint32_t>(problem.items[i].before.size());
+    if (missing_[i] == 0) next_.insert(i);
+  }
 }
 
 void Search::set_links(bool hops) {
@@ -86,6 +90,8 @@ SetHash Search::label_hash(std::uint32_t tensor, std::uint8_t label) const {
 void Search::begin(const SearchPass& pass) {
   pass_ = pass;
   least_ = pass.sums ? least_items(problem_, pass.weights) : spread_.least;
+  least_from_.assign(least_.size() + 1, 0);
+  for (std::size_t i = least_.size(); i-- > 0;) least_from_[i] = least_from_[i + 1] + least_[i];
   value_.assign(sets_.size() * counts_.size(), kCannotRun);
   from_.resize(value_.size()), class_.resize(value_.size());
   value_[0] = 0;
@@ -132,18 +138,33 @@ bool Search::find_starts(std::uint32_t set) {
   return true;
 }
 
-// Makes the downset the one that parts are added to.
-void Search::enter(std::uint32_t set) {
-  open_.clear();
-  for (std::uint32_t i = 0; i < problem_.items.size(); ++i) {
-    if (inside_[i]) continue;
-    missing_[i] = 0;
-    for (const std::uint32_t before : problem_.items[i].before) missing_[i] += inside_[before] ? 0 : 1;
-    if (missing_[i] == 0) open_.push_back(i);
+// In the set at hand, or no longer.
+void Search::change(std::uint32_t item) {
+  const bool now = inside_[item] = !inside_[item];
+  if (missing_[item] == 0) now ? static_cast<void>(next_.erase(item)) : static_cast<void>(next_.insert(item));
+  for (const std::uint32_t after : problem_.items[item].after) {
+    if (now ? --missing_[after] > 0 : missing_[after]++ > 0) continue;
+    if (!inside_[after]) now ? static_cast<void>(next_.insert(after)) : static_cast<void>(next_.erase(after));
   }
-  for (std::uint32_t tensor = 0; has_labels_ && tensor < consumed_.size(); ++tensor)
-    consumed_[tensor] = static_cast<std::uint32_t>(std::ranges::count_if(
-        problem_.tensors[tensor].consumers, [&](std::uint32_t item) { return inside_[item]; }));
+  for (const std::uint32_t tensor : problem_.items[item].reads)
+    if (has_labels_) consumed_[tensor] += now ? 1 : ~std::uint32_t{0};
+}
+
+// Makes the downset the one at hand: only where it differs from the one before.
+void Search::go_to(std::uint32_t set) {
+  const std::uint32_t begin = std::min(sets_.begin(set_), sets_.begin(set));
+  const std::uint32_t end = std::max(sets_.end(set_), sets_.end(set));
+  for (std::uint32_t i = begin; i < end; ++i)
+    if (inside_[i] != sets_.has(set, i)) change(i);
+  set_ = set, rest_ = least_from_[sets_.end(set)];
+  left_ = problem_.items.size() - sets_.end(set);
+  for (std::uint32_t i = sets_.begin(set); i < sets_.end(set); ++i)
+    if (!inside_[i]) rest_ += least_[i], ++left_;
+}
+
+// Parts of the set at hand begin with nothing.
+void Search::enter(std::uint32_t set) {
+  open_.assign(next_.begin(), next_.end());
   loads_.assign(classes_, {});
   path_.assign(1, {.open_size = static_cast<std::uint32_t>(open_.size()), .hash = sets_.hash(set)});
   part_.clear();
@@ -153,11 +174,7 @@ bool Search::expand(std::uint32_t set) {
   const double* values = &value_[set * counts_.size()];
   if (std::none_of(values, values + counts_.size(), [](double value) { return std::isfinite(value); }))
     return true;
-  set_ = set, rest_ = 0, left_ = 0;
-  for (std::uint32_t i = 0; i < problem_.items.size(); ++i) {
-    inside_[i] = sets_.has(set, i);
-    if (!inside_[i]) rest_ += least_[i], ++left_;
-  }
+  go_to(set);
   if (!find_starts(set)) return true;
   enter(set);
   for (;;) {

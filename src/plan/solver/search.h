@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <vector>
 
 #include "plan/solver/bounds.h"
@@ -86,6 +87,8 @@ class Search {
   void begin(const SearchPass& pass);
   bool expand(std::uint32_t set);  // false: the limit is reached
   bool find_starts(std::uint32_t set);
+  void go_to(std::uint32_t set);
+  void change(std::uint32_t item);
   void enter(std::uint32_t set);
   void add(std::uint32_t item);
   void add_tensors(std::uint32_t item, Step& step, Load* loads);
@@ -112,6 +115,7 @@ class Search {
   std::uint64_t steps_ = 0;
   std::size_t classes_;
   std::vector<double> least_, rest_weight_;  // by item; by counts, of devices that are left
+  std::vector<double> least_from_;           // by item: of it and all behind it
   std::vector<double> value_;         // by downset and counts
   std::vector<std::uint32_t> from_;   // the downset that it continues
   std::vector<std::uint8_t> class_;   // and the class of its last part
@@ -123,6 +127,7 @@ class Search {
   std::size_t left_ = 0;
   std::vector<bool> inside_, in_part_, has_room_;
   std::vector<std::uint32_t> open_, missing_, readers_, shared_, part_;
+  std::set<std::uint32_t> next_;  // items that may come next
   std::vector<Load> loads_;  // by step and class
   std::vector<Step> path_;
 

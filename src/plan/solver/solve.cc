@@ -134,6 +134,7 @@ void Solver::search_chains(SearchPass pass, Found& found, bool widely) {
     limit_of(pass) = found.value;
     const SearchResult result = search.run(pass);
     take(search, result.best, found);
+    if (window == 1 && !answer_.chain && !found.parts.empty()) answer_.chain = priced(graph_, found.parts);
     answer_.steps += search.steps();
     if (!result.complete) return;
   }
@@ -210,7 +211,11 @@ Found Solver::cheapest() {
 }
 
 Found Solver::minimise(PlanObjective objective) {
-  if (objective == PlanObjective::kDevices) return fewest_devices();
+  if (objective == PlanObjective::kDevices) {
+    Found found = fewest_devices();
+    answer_.chain.reset();  // of as many devices as there were when it was looked for
+    return found;
+  }
   if (objective == PlanObjective::kCost) return cheapest();
   return least(pass_for(objective));
 }

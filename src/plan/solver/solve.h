@@ -53,6 +53,7 @@ struct PlanAnswer {
   Plan plan;
   double value = 0;        // by the objective
   double lower_bound = 0;  // no plan is better
+  std::optional<Plan> chain{};  // the best of one order of all items, where the search began with it
   std::vector<Plan> front{};  // from best by the objective to best by the other
   bool front_is_whole = true;
   std::size_t items = 0, downsets = 0;  // what the search made of the graph
