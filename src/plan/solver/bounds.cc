@@ -62,6 +62,57 @@ SpreadBound spread_bound(const PlanProblem& problem) {
   return result;
 }
 
+SumBound sum_bound(const PlanProblem& problem, const std::vector<double>& weights) {
+  const auto& classes = problem.graph->classes;
+  std::vector<double> prices(classes.size(), 0), best = prices;  // of a byte
+  double bytes = 0, seconds = 0, bound = -1;
+  for (const PlanItem& item : problem.items) {
+    bytes += item.bytes;
+    for (std::size_t c = 0; c < classes.size(); ++c)
+      if (std::isfinite(item.seconds[c])) seconds += weights[c] * item.seconds[c];
+  }
+  const auto cost = [&](const PlanItem& item, std::size_t c) {
+    return classes[c].count == 0 ? kCannotRun : weights[c] * item.seconds[c] + prices[c] * item.bytes;
+  };
+  const auto room = [&](std::size_t c) {
+    return classes[c].memory_bytes ? *classes[c].memory_bytes * static_cast<double>(classes[c].count) : bytes;
+  };
+  SumBound result;
+  const auto work_out = [&] {
+    result = {{}, std::vector<double>(classes.size(), 0), 0};
+    std::vector<double> held(classes.size(), 0);
+    for (const PlanItem& item : problem.items) {
+      std::size_t on = 0;
+      for (std::size_t c = 1; c < classes.size(); ++c)
+        if (cost(item, c) < cost(item, on)) on = c;
+      const double least = cost(item, on);
+      result.least.push_back(std::isfinite(least) ? least : 0);
+      result.all += result.least.back(), held[on] += item.bytes;
+    }
+    for (std::size_t c = 0; c < classes.size(); ++c) {
+      if (classes[c].memory_bytes) result.memory[c] = prices[c] * *classes[c].memory_bytes;
+      result.all -= result.memory[c] * static_cast<double>(classes[c].count);
+    }
+    return held;
+  };
+  constexpr int kSteps = 300;
+  const bool is_limited = bytes > 0 && std::ranges::any_of(classes, [&](const DeviceClass& one) {
+    return one.memory_bytes && *one.memory_bytes * static_cast<double>(one.count) < bytes;
+  });
+  for (int step = 0; step < kSteps; ++step) {
+    const std::vector<double> held = work_out();
+    if (result.all > bound) bound = result.all, best = prices;
+    if (!is_limited) break;
+    const double pace = 4 * seconds / (bytes * std::sqrt(1.0 + step));
+    for (std::size_t c = 0; c < classes.size(); ++c)
+      if (classes[c].memory_bytes) prices[c] = std::max(0.0, prices[c] + pace * (held[c] - room(c)) / bytes);
+  }
+  prices = best;
+  work_out();
+  result.all = result.all * (1 - 1e-12);
+  return result;
+}
+
 double largest_item(const PlanProblem& problem) {
   double largest = 0;
   for (const double least : least_items(problem, std::vector<double>(problem.classes(), 1)))

@@ -89,7 +89,16 @@ SetHash Search::label_hash(std::uint32_t tensor, std::uint8_t label) const {
 
 void Search::begin(const SearchPass& pass) {
   pass_ = pass;
-  least_ = pass.sums ? least_items(problem_, pass.weights) : spread_.least;
+  least_ = spread_.least;
+  rest_memory_.assign(counts_.size(), 0);
+  if (pass.sums) {
+    SumBound bound = sum_bound(problem_, pass.weights);
+    least_ = std::move(bound.least);
+    for (std::size_t counts = 0; counts < counts_.size(); ++counts)
+      for (std::size_t c = 0; c < classes_; ++c)
+        rest_memory_[counts] +=
+            bound.memory[c] * static_cast<double>(counts_.left(counts, c, *problem_.graph));
+  }
   least_from_.assign(least_.size() + 1, 0);
   for (std::size_t i = least_.size(); i-- > 0;) least_from_[i] = least_from_[i + 1] + least_[i];
   value_.assign(sets_.size() * counts_.size(), kCannotRun);
@@ -123,7 +132,8 @@ bool Search::find_starts(std::uint32_t set) {
   for (std::size_t counts = 0; counts < counts_.size(); ++counts) {
     const double value = values[counts];
     if (!std::isfinite(value) || !can_be_left(rest_, counts)) continue;
-    if (pass_.sums ? value + rest_ > pass_.most_sum * kRounding : value > pass_.most_seconds * kRounding)
+    if (pass_.sums ? value + std::max(rest_ - rest_memory_[counts], 0.0) > pass_.most_sum * kRounding
+                   : value > pass_.most_seconds * kRounding)
       continue;
     const auto makes_needless = [&](const Start& start) {
       return start.value <= value && counts_.is_within(start.counts, counts);
@@ -131,7 +141,8 @@ bool Search::find_starts(std::uint32_t set) {
     if (std::ranges::none_of(starts_, makes_needless)) starts_.push_back({counts, value});
   }
   if (starts_.empty()) return false;
-  least_start_ = std::ranges::min(starts_, {}, &Start::value).value;
+  least_start_ = kCannotRun;
+  for (const Start& start : starts_) least_start_ = std::min(least_start_, start.value - rest_memory_[start.counts]);
   for (std::size_t c = 0; c < classes_; ++c)
     has_room_[c] = std::ranges::any_of(
         starts_, [&](const Start& start) { return counts_.count(start.counts, c) < counts_.most(c); });
@@ -288,7 +299,9 @@ double Search::sum_of(const Load& load) const {
 // Of all items that are left behind the part, a little less for what rounding may have added.
 double Search::rest_after() const { return std::max(rest_ * (2 - kRounding) - path_.back().least, 0.0); }
 
-// False where neither the part nor any with more items in it is within the limits.
+// False where neither the part nor any with more items in it is within the limits. Of a sum: what is added to
+// the part comes off the rest, at most with the price of the memory that the device has left, which is still
+// among that of the devices that are left.
 bool Search::may_grow(std::size_t c, const Load& load) const {
   const double settled = load.compute + load.settled;
   if (!std::isfinite(settled)) return false;
@@ -346,7 +359,7 @@ void Search::offer(std::size_t c, double seconds) {
     const double value =
         pass_.sums ? start.value + pass_.weights[c] * seconds : std::max(start.value, seconds);
     if (!is_last && !can_be_left(rest, counts)) continue;
-    if (pass_.sums && value + rest > pass_.most_sum * kRounding) continue;
+    if (pass_.sums && value + std::max(rest - rest_memory_[counts], 0.0) > pass_.most_sum * kRounding) continue;
     if (set == Downsets::kNone) set = target(c);
     const std::size_t at = set * counts_.size() + counts;
     if (value >= value_[at]) continue;

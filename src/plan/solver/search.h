@@ -44,6 +44,10 @@ class DeviceCounts {
   std::size_t most(std::size_t c) const { return most_[c]; }
   std::size_t count(std::size_t index, std::size_t c) const { return index / stride_[c] % (most_[c] + 1); }
   std::size_t devices(std::size_t index) const { return devices_[index]; }  // together
+  // Of a class, devices that are not used; of more devices than items those too that no plan could use.
+  std::size_t left(std::size_t index, std::size_t c, const CostGraph& graph) const {
+    return graph.classes[c].count - count(index, c);
+  }
   bool is_within(std::size_t a, std::size_t b) const;                       // no more of any class
 
  private:
@@ -116,6 +120,7 @@ class Search {
   std::size_t classes_;
   std::vector<double> least_, rest_weight_;  // by item; by counts, of devices that are left
   std::vector<double> least_from_;           // by item: of it and all behind it
+  std::vector<double> rest_memory_;          // by counts: the price of the memory of devices that are left
   std::vector<double> value_;         // by downset and counts
   std::vector<std::uint32_t> from_;   // the downset that it continues
   std::vector<std::uint8_t> class_;   // and the class of its last part

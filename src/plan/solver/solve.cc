@@ -25,7 +25,7 @@ double least_sum(const PlanProblem& problem, const std::vector<double>& weights)
 }
 
 double bound_of(const PlanProblem& problem, const SearchPass& pass) {
-  if (pass.sums) return least_sum(problem, pass.weights);
+  if (pass.sums) return std::max(sum_bound(problem, pass.weights).all, least_sum(problem, pass.weights));
   return std::max(spread_bound(problem).all, largest_item(problem));
 }
 
