@@ -1,5 +1,6 @@
 // opscope.plan: a model's graph, or the file of a graph of costs, split over devices.
 #include "app/cases/plan.h"
+
 #include "base/error.h"
 #include "base/files.h"
 #include "python/bindings.h"
@@ -59,12 +60,11 @@ HandedPlan plan_costs(const std::string& path, const std::string& objective) {
 }  // namespace
 
 void bind_plan(py::module_& m) {
-  py::class_<PlanTask>(m, "PlanTask")
-      .def_property_readonly("gpu", [](const PlanTask& self) {
-        for (const ProfileOptions& device : self.devices)
-          if (const auto cuda = device.hardware->cuda()) return to_text(*cuda);
-        return std::string();
-      });
+  py::class_<PlanTask>(m, "PlanTask").def_property_readonly("gpu", [](const PlanTask& self) {
+    for (const ProfileOptions& device : self.devices)
+      if (const auto cuda = device.hardware->cuda()) return to_text(*cuda);
+    return std::string();
+  });
   py::class_<HandedPlan>(m, "Plan")
       .def("to_format",
            [](const HandedPlan& self, const std::string& format, const py::kwargs& text) {
@@ -72,7 +72,8 @@ void bind_plan(py::module_& m) {
            })
       .def("draw",
            [](const HandedPlan& self, const std::string& path) {
-             write_picture(path, [&](PictureFormat format) { return svg_to(format, plan_svg(self.planned)); });
+             write_picture(path,
+                           [&](PictureFormat format) { return svg_to(format, plan_svg(self.planned)); });
            })
       .def("trace", write_trace)
       .def("emit", emit);

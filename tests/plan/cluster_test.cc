@@ -60,7 +60,8 @@ void expect_error(const std::function<void()>& call, const std::string& what) {
 TEST(Cluster, SaysWhatIsWrong) {
   const auto file = [](const char* text) { return [text] { read_cluster(text, "c.toml"); }; };
   expect_error(file("[devices.edge]\ncount = 2\n"), "group 'edge' names no device");
-  expect_error(file("[devices.edge]\ndevice = \"l4\"\nspeed = 2\n"), "'speed' says nothing of a group of devices");
+  expect_error(file("[devices.edge]\ndevice = \"l4\"\nspeed = 2\n"),
+               "'speed' says nothing of a group of devices");
   expect_error(file("[devices.edge]\ndevice = \"l4\"\ncount = 0\n"), "'0' is no number of devices");
   expect_error(file("[links]\nedge = \"1GB/s\"\n"), "'links.edge' says nothing of a cluster");
   expect_error([] { cluster_from("0xl4", "--devices"); }, "'0xl4' is no number of devices");

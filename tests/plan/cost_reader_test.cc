@@ -9,10 +9,13 @@
 namespace opscope {
 namespace {
 
-constexpr const char* kDevices = R"("devices": [{"class": "a", "count": 2, "bytes_per_second": 4, "latency_seconds": 0.5},
+constexpr const char* kDevices =
+    R"("devices": [{"class": "a", "count": 2, "bytes_per_second": 4, "latency_seconds": 0.5},
     {"class": "b", "transfers_free": true}])";
 
-CostGraph read(const std::string& rest) { return read_costs("{" + std::string(kDevices) + ", " + rest + "}", "f.json"); }
+CostGraph read(const std::string& rest) {
+  return read_costs("{" + std::string(kDevices) + ", " + rest + "}", "f.json");
+}
 
 TEST(CostReader, ReadsTheExampleOfTheDocumentation) {
   const CostGraph graph = read_costs(
@@ -32,15 +35,16 @@ TEST(CostReader, ReadsTheExampleOfTheDocumentation) {
 }
 
 TEST(CostReader, BytesTakeTheTimeOfTheLink) {
-  const CostGraph graph = read(R"("nodes": [{"id": "x", "seconds": {"a": 1}, "transfer_bytes": 8}, {"id": "y", "seconds": {"b": 1}}],
+  const CostGraph graph = read(
+      R"("nodes": [{"id": "x", "seconds": {"a": 1}, "transfer_bytes": 8}, {"id": "y", "seconds": {"b": 1}}],
       "edges": [["x", "y"]])");
   ASSERT_EQ(graph.tensors.size(), 1u);
   EXPECT_EQ(graph.tensors[0].seconds, (std::vector<double>{2.5, 0}));
 }
 
 TEST(CostReader, EdgesOfOneCostAreOneTensor) {
-  const CostGraph graph =
-      read(R"("nodes": [{"id": 1, "seconds": {"a": 1}}, {"id": 2, "seconds": {"a": 1}}, {"id": 3, "seconds": {"a": 1}}],
+  const CostGraph graph = read(
+      R"("nodes": [{"id": 1, "seconds": {"a": 1}}, {"id": 2, "seconds": {"a": 1}}, {"id": 3, "seconds": {"a": 1}}],
       "edges": [{"from": 1, "to": 2, "seconds": 0.5}, {"from": 1, "to": 3, "seconds": 0.5},
                 {"from": 2, "to": 3, "seconds": 1, "tensor": "k"}, {"from": 2, "to": 3, "seconds": 1, "tensor": "v"}])");
   EXPECT_EQ(graph.tensors.size(), 3u);
@@ -65,10 +69,13 @@ TEST(CostReader, SaysWhatIsWrong) {
       {R"("nodes": [{"id": 1, "seconds": {"c": 1}}])", "node 1 has seconds of 'c', which is no device class"},
       {R"("nodes": [{"id": 1, "seconds": {}}])", "node 1 can run on none of the devices"},
       {R"("nodes": [{"id": 1, "seconds": {"a": -1}}])", "the time of node 1 is no amount of 0 or more"},
-      {R"("nodes": [{"id": 1, "seconds": {"a": 1}}, {"id": 1, "seconds": {"a": 1}}])", "node 1 is there twice"},
+      {R"("nodes": [{"id": 1, "seconds": {"a": 1}}, {"id": 1, "seconds": {"a": 1}}])",
+       "node 1 is there twice"},
       {R"("nodes": [{"id": 1, "seconds": {"a": 1}, "byts": 1}])", "'byts' says nothing here"},
-      {R"("nodes": [{"id": 1, "seconds": {"a": 1}}], "edges": [[1, 2]])", "an edge names node 2, and there is none"},
-      {R"("nodes": [{"id": 1, "seconds": {"a": 1}}], "edges": [[1, 1]])", "the edges go in a circle: node 1 needs its own result"},
+      {R"("nodes": [{"id": 1, "seconds": {"a": 1}}], "edges": [[1, 2]])",
+       "an edge names node 2, and there is none"},
+      {R"("nodes": [{"id": 1, "seconds": {"a": 1}}], "edges": [[1, 1]])",
+       "the edges go in a circle: node 1 needs its own result"},
       {R"("nodes": [{"id": 1, "seconds": {"a": 1}}], "edges": [[1]])", "an edge is two nodes: [1, 3]"},
       {R"("nodes": [{"id": 1, "seconds": {"a": 1}, "transfer_bytes": 1, "transfer_seconds": 1}])",
        "node 1 has both 'transfer_seconds' and 'transfer_bytes'"}};

@@ -40,7 +40,8 @@ inline CostGraph random_costs(std::mt19937& random, std::size_t most_nodes) {
     for (std::uint32_t to = i + 1; to < nodes; ++to)
       if (chance(1 + density * (to - i))) tensor.consumers.push_back(to);
     const double seconds = amount() / 4;
-    for (std::size_t c = 0; c < graph.classes.size(); ++c) tensor.seconds.push_back(chance(4) ? amount() / 4 : seconds);
+    for (std::size_t c = 0; c < graph.classes.size(); ++c)
+      tensor.seconds.push_back(chance(4) ? amount() / 4 : seconds);
     if (chance(3)) tensor.bytes = below(6);
     if (!tensor.consumers.empty()) graph.tensors.push_back(tensor);
   }

@@ -1,6 +1,4 @@
 // The solver against all plans there are, tried one by one.
-#include "plan/solver/solve.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,6 +13,7 @@
 
 #include "base/error.h"
 #include "plan/random_costs.h"
+#include "plan/solver/solve.h"
 
 namespace opscope {
 namespace {
@@ -87,7 +86,8 @@ class EveryPlan {
   bool may_follow(Mask set, Mask part) const {
     for (std::size_t i = 0; i < need_.size(); ++i)
       if ((part >> i & 1) != 0 && (need_[i] & ~(set | part)) != 0) return false;
-    return std::ranges::all_of(groups_, [&](Mask group) { return (group & part) == 0 || (group & ~part) == 0; });
+    return std::ranges::all_of(groups_,
+                               [&](Mask group) { return (group & part) == 0 || (group & ~part) == 0; });
   }
   void extend(const std::map<Counts, Best>& from, Mask part, std::map<Counts, Best>& to) const {
     for (std::size_t c = 0; c < graph_.classes.size(); ++c) {
@@ -107,7 +107,9 @@ class EveryPlan {
     }
   }
   static void add(std::set<std::pair<double, double>>& front, std::pair<double, double> point) {
-    const auto beats = [](const auto& a, const auto& b) { return a.first <= b.first && a.second <= b.second; };
+    const auto beats = [](const auto& a, const auto& b) {
+      return a.first <= b.first && a.second <= b.second;
+    };
     if (std::ranges::any_of(front, [&](const auto& other) { return beats(other, point); })) return;
     std::erase_if(front, [&](const auto& other) { return beats(point, other); });
     front.insert(point);
@@ -226,7 +228,9 @@ class EveryLatency {
       if (!is_downset(done | part)) continue;
       for (std::uint32_t c = 0; c < graph_.classes.size(); ++c) {
         const auto used = static_cast<std::size_t>(std::ranges::count(classes_, c));
-        if (used == graph_.classes[c].count || !std::isfinite(part_cost(graph_, part, c).value_or(PartCost{kCannotRun}).period)) continue;
+        if (used == graph_.classes[c].count ||
+            !std::isfinite(part_cost(graph_, part, c).value_or(PartCost{kCannotRun}).period))
+          continue;
         for (std::size_t i = 0; i < part_of_.size(); ++i)
           if ((part >> i & 1) != 0) part_of_[i] = classes_.size();
         classes_.push_back(c);
@@ -248,7 +252,8 @@ class EveryLatency {
   }
   double latency() const {
     double sum = 0;
-    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) sum += graph_.nodes[i].seconds[classes_[part_of_[i]]];
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i)
+      sum += graph_.nodes[i].seconds[classes_[part_of_[i]]];
     for (const CostTensor& tensor : graph_.tensors) {
       const std::size_t from = part_of_[tensor.producer];
       std::set<std::size_t> readers;

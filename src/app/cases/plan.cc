@@ -27,8 +27,7 @@ PlanTask plan_task(const PlanRequest& request) {
   set_pins(task.cluster, request.pins, request.voice == Voice::kFlags ? "--pin" : "pins");
   check(task.cluster, name("devices"), link);
   if (!request.in_flight.empty())
-    task.options.in_flight =
-        static_cast<std::size_t>(parse_integer(name("in_flight"), request.in_flight, 1));
+    task.options.in_flight = static_cast<std::size_t>(parse_integer(name("in_flight"), request.in_flight, 1));
   for (const ClusterGroup& group : task.cluster.groups) {
     CostRequest cost = request.cost;
     cost.hardware = group.device;

@@ -77,7 +77,8 @@ int run_plan(PlanFlags& flags) {
     refuse_beside_costs(flags);
     const PlanQuestion question = plan_question(flags.plan.objective, "--objective");
     const PlanOutput output(flags, text);
-    output.write(plan_graph(read_costs(read_file(flags.costs), flags.costs), question, flags.costs), Graph(), text);
+    output.write(plan_graph(read_costs(read_file(flags.costs), flags.costs), question, flags.costs), Graph(),
+                 text);
     return kExitDone;
   }
   flags.plan.cost = flags.cost;
@@ -97,32 +98,38 @@ Action define_plan(CLI::App& app) {
   PlanRequest& plan = flags->plan;
   add_model_flags(app, flags->model);
   add_graph_part_flag(app, flags->graph_part);
-  add_value(app, "--devices", plan.devices, "DEVICES",
-            "What to split over: 4xh200, 12xjetson-agx-orin-64gb,1xrtx-3090@cloud, l4:20GB (another memory), or "
-            "a cluster's TOML file");
+  add_value(
+      app, "--devices", plan.devices, "DEVICES",
+      "What to split over: 4xh200, 12xjetson-agx-orin-64gb,1xrtx-3090@cloud, l4:20GB (another memory), or "
+      "a cluster's TOML file");
   add_values(app, "--link", plan.links, "LINK",
              "Of each device: bandwidth and latency, 50Mbit/s,2ms; of one group, cloud=1Mbit/s,20ms");
   add_values(app, "--pin", plan.pins, "END=GROUP",
              "input=GROUP: what reads the model's inputs runs on one device of the group; output=GROUP");
-  add_value(app, "--objective", plan.objective, "NAME",
-            "throughput (the slowest device; default), latency (of one run), devices (the fewest), cost or energy; "
-            "two, as throughput,latency, for their Pareto front");
+  add_value(
+      app, "--objective", plan.objective, "NAME",
+      "throughput (the slowest device; default), latency (of one run), devices (the fewest), cost or energy; "
+      "two, as throughput,latency, for their Pareto front");
   add_switch(app, "--no-overlap", plan.no_overlap,
              "Devices wait while they send and receive. Default: transfers go on while they compute");
-  add_value(app, "--in-flight", plan.in_flight, "N",
-            "Runs on their way at once, each with its KV cache. Default: 1 for latency, else two for each device");
-  add_value(app, "--reserve", plan.reserve, "BYTES",
-            "Part of each device's memory to keep free: 1GiB or 10%. Default: what allocator and driver need");
+  add_value(
+      app, "--in-flight", plan.in_flight, "N",
+      "Runs on their way at once, each with its KV cache. Default: 1 for latency, else two for each device");
+  add_value(
+      app, "--reserve", plan.reserve, "BYTES",
+      "Part of each device's memory to keep free: 1GiB or 10%. Default: what allocator and driver need");
   add_value(app, "--float32", flags->cost.float32, "HOW",
             "How float32 matrix products run: torch (default), tf32 or ieee");
-  add_run_flags(app, flags->cost,
-                "How the model runs: eager (op by op, as captured; default), graph (the device alone) or compiled "
-                "(each fused subgraph is one kernel)");
+  add_run_flags(
+      app, flags->cost,
+      "How the model runs: eager (op by op, as captured; default), graph (the device alone) or compiled "
+      "(each fused subgraph is one kernel)");
   add_routing_flag(app, flags->cost.routing);
   add_value(app, "--costs", flags->costs, "FILE",
             "In place of a model a graph of costs in JSON: devices, nodes with seconds on each class, edges");
-  add_value(app, "--emit", flags->emit, "FORM",
-            "In place of a report what runs the plan: torch (a program for torchrun) or accelerate (a device_map)");
+  add_value(
+      app, "--emit", flags->emit, "FORM",
+      "In place of a report what runs the plan: torch (a program for torchrun) or accelerate (a device_map)");
   add_value(app, "--trace", flags->trace, "FILE",
             "Also write the simulated runs as a trace for ui.perfetto.dev: .json");
   add_report_flags(app, *flags, "All notes, and how long the search took", format_help(", svg, png or pdf"));

@@ -12,8 +12,8 @@ namespace opscope {
 using Define = Action(CLI::App& app);
 Define define_profile, define_explore, define_fuse, define_measure, define_read_trace, define_devices,
     define_predict, define_calibrate, define_compare, define_reconcile, define_sweep, define_fit, define_llm,
-    define_plan, define_diff, define_check, define_draw, define_plot, define_trace, define_capture, define_explain,
-    define_ops, define_list, define_cache, define_completion;
+    define_plan, define_diff, define_check, define_draw, define_plot, define_trace, define_capture,
+    define_explain, define_ops, define_list, define_cache, define_completion;
 
 namespace {
 
@@ -104,8 +104,7 @@ constexpr std::array kCommands{
             "  opscope llm mistralai/Mixtral-8x7B-v0.1 --hardware h200 --batch 1:64:x2 --format json\n"
             "  opscope llm meta-llama/Llama-3.1-8B --hardware h200 --output llama.svg\n",
             define_llm},
-    Command{"plan",
-            "A model split over devices: the best split, what bounds it, and what others would do",
+    Command{"plan", "A model split over devices: the best split, what bounds it, and what others would do",
             "  opscope plan gpt2 --devices 4xl4 --link 10Gbit/s,50us\n"
             "  opscope plan meta-llama/Llama-2-7b-hf --devices 12xjetson-agx-orin-64gb,1xrtx-3090@cloud "
             "--link 50Mbit/s,2ms --link cloud=1Mbit/s,20ms --objective latency\n"

@@ -15,9 +15,9 @@ struct PlanBaseline {
   std::string why_not{};  // where there is none
 };
 
-// Even split: as many items for each device, in the order that they run in. Fill: each device until its memory
-// is full, as accelerate's device_map="auto" does. Chain: the best cuts of that order, as EdgeShard's dynamic
-// programming finds them; of all devices, and of each class alone where there are several.
+// Even split: as many items for each device, in the order that they run in. Fill: each device until its
+// memory is full, as accelerate's device_map="auto" does. Chain: the best cuts of that order, as EdgeShard's
+// dynamic programming finds them; of all devices, and of each class alone where there are several.
 std::vector<PlanBaseline> baselines_of(const CostGraph& graph, const PlanAnswer& answer);
 
 }  // namespace opscope

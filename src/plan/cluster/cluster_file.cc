@@ -10,7 +10,8 @@
 namespace opscope {
 namespace {
 
-constexpr std::array<std::string_view, 6> kKeys{"device", "count", "memory", "link", "power", "price_per_hour"};
+constexpr std::array<std::string_view, 6> kKeys{"device", "count", "memory",
+                                                "link",   "power", "price_per_hour"};
 
 class ClusterReader {
  public:
@@ -30,7 +31,8 @@ class ClusterReader {
       if (std::ranges::find(cluster.groups, parts[1], &ClusterGroup::name) == cluster.groups.end())
         cluster.groups.push_back(read_group(std::string(parts[1]), item));
     }
-    if (cluster.groups.empty()) throw Error("it has no devices", name_, "[devices.edge] begins a group of them");
+    if (cluster.groups.empty())
+      throw Error("it has no devices", name_, "[devices.edge] begins a group of them");
     return cluster;
   }
 

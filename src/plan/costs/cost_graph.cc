@@ -7,8 +7,8 @@
 #include <cmath>
 #include <numeric>
 
-#include "base/groups.h"
 #include "base/error.h"
+#include "base/groups.h"
 #include "base/text.h"
 
 namespace opscope {
@@ -31,14 +31,13 @@ void check_class(const DeviceClass& one, const std::string& where) {
 
 void check_node(const CostGraph& graph, const CostNode& node, const std::string& where) {
   const std::string of = "of node " + id_text(node);
-  for (const double seconds : node.seconds)
-    check_number(seconds, true, "the time " + of, where);
+  for (const double seconds : node.seconds) check_number(seconds, true, "the time " + of, where);
   check_number(node.bytes, false, "the bytes " + of, where);
   bool runs = false;
   double missing = kCannotRun;
-  const double bytes = std::accumulate(
-      node.shared.begin(), node.shared.end(), node.bytes + node.peak_bytes,
-      [&](double sum, std::uint32_t shared) { return sum + graph.shared_bytes[shared]; });
+  const double bytes =
+      std::accumulate(node.shared.begin(), node.shared.end(), node.bytes + node.peak_bytes,
+                      [&](double sum, std::uint32_t shared) { return sum + graph.shared_bytes[shared]; });
   for (std::size_t c = 0; c < graph.classes.size(); ++c) {
     if (!std::isfinite(node.seconds[c]) || graph.classes[c].count == 0) continue;
     runs = true;
@@ -147,9 +146,8 @@ void price(const CostGraph& graph, std::vector<PlanPart>& parts) {
   }
   for (PlanPart& part : parts) {
     if (!graph.point_to_point) part.hop_seconds = part.send_seconds + part.receive_seconds;
-    part.seconds = graph.overlap
-                       ? std::max({part.compute_seconds, part.send_seconds, part.receive_seconds})
-                       : part.compute_seconds + part.send_seconds + part.receive_seconds;
+    part.seconds = graph.overlap ? std::max({part.compute_seconds, part.send_seconds, part.receive_seconds})
+                                 : part.compute_seconds + part.send_seconds + part.receive_seconds;
   }
 }
 

@@ -16,8 +16,8 @@ namespace opscope {
 struct DeviceClass {
   std::string name;
   std::size_t count = 1;
-  std::optional<double> memory_bytes{};  // of each; none: unlimited
-  bool transfers_free = false;           // what it sends and receives takes none of its time
+  std::optional<double> memory_bytes{};      // of each; none: unlimited
+  bool transfers_free = false;               // what it sends and receives takes none of its time
   std::optional<double> bytes_per_second{};  // of the link of each, where tensors are given in bytes
   double latency_seconds = 0;                // of the same link
   std::optional<double> watts{}, price_per_hour{};
@@ -27,10 +27,10 @@ inline constexpr double kCannotRun = std::numeric_limits<double>::infinity();
 
 struct CostNode {
   std::variant<std::int64_t, std::string> id;
-  std::vector<double> seconds;  // by class; kCannotRun where it cannot
-  double bytes = 0;             // held for as long as the plan runs
-  double peak_bytes = 0;        // held while it runs: a device needs the largest of its nodes
-  std::string colocate{};       // nodes with the same word are on one device; "": alone
+  std::vector<double> seconds;          // by class; kCannotRun where it cannot
+  double bytes = 0;                     // held for as long as the plan runs
+  double peak_bytes = 0;                // held while it runs: a device needs the largest of its nodes
+  std::string colocate{};               // nodes with the same word are on one device; "": alone
   std::vector<std::uint32_t> shared{};  // CostGraph::shared_bytes, held once by each device that needs them
   bool backward = false;  // of a training step: runs after all stages went forward, in the opposite order
 };
@@ -67,7 +67,7 @@ struct PlanPart {
   std::uint32_t device_class = 0, device = 0;  // the class, and which of its devices
   std::vector<std::uint32_t> nodes{};          // in the order of the graph
   double compute_seconds = 0, send_seconds = 0, receive_seconds = 0;
-  double seconds = 0;  // of the device for one run: with the transfers, or the longest of the three
+  double seconds = 0;      // of the device for one run: with the transfers, or the longest of the three
   double hop_seconds = 0;  // in the latency of one run, what it waits for transfers
   double bytes = 0;
 };

@@ -27,13 +27,12 @@ std::vector<Edit> edits_of(const CostGraph& graph) {
     const DeviceClass& one = graph.classes[c];
     edits.push_back({"one " + one.name + " more", [c](CostGraph& edited) { ++edited.classes[c].count; }});
     const bool transfers =
-        !one.transfers_free && std::ranges::any_of(graph.tensors, [&](const CostTensor& tensor) {
-          return tensor.seconds[c] > 0;
-        });
+        !one.transfers_free &&
+        std::ranges::any_of(graph.tensors, [&](const CostTensor& tensor) { return tensor.seconds[c] > 0; });
     any_transfers = any_transfers || transfers;
     if (transfers && graph.classes.size() > 1)
-      edits.push_back(
-          {"links of " + one.name + " twice as fast", [c](CostGraph& edited) { halve_transfers(edited, c); }});
+      edits.push_back({"links of " + one.name + " twice as fast",
+                       [c](CostGraph& edited) { halve_transfers(edited, c); }});
     if (one.memory_bytes)
       edits.push_back({"half as much memory again on " + one.name,
                        [c](CostGraph& edited) { *edited.classes[c].memory_bytes *= 1.5; }});

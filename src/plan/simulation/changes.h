@@ -19,9 +19,9 @@ struct PlanLimit {
 PlanLimit limit_of(const CostGraph& graph, const PlanSimulation& simulation);
 
 struct PlanChange {
-  std::string what;  // "one l4 more"
-  double value = 0;  // of the plan with it, by the objective
-  double better = 0; // how many times better than without
+  std::string what;   // "one l4 more"
+  double value = 0;   // of the plan with it, by the objective
+  double better = 0;  // how many times better than without
 };
 
 // A device more of a class, twice its link, half as much memory again; those that help, the best first.

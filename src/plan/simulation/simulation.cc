@@ -148,8 +148,7 @@ class Simulator {
                                 : task.kind == StageTask::kSend  ? messages_[task.message].to.front()
                                                                  : messages_[task.message].from;
     if (end > now_)
-      result_.tasks.push_back(
-          {task.kind, task.part, static_cast<std::uint32_t>(task.run), other, now_, end});
+      result_.tasks.push_back({task.kind, task.part, static_cast<std::uint32_t>(task.run), other, now_, end});
   }
   void send(const Task& task, double at, double sent_at) {
     const Message& message = messages_[task.message];

@@ -29,11 +29,11 @@ struct SimulationOptions {
 
 struct PlanSimulation {
   SimulationOptions options;
-  std::vector<SimulatedTask> tasks;  // by begin
-  std::vector<double> begins, ends;  // by run
-  double first_seconds = 0;          // the first run, alone at its begin
-  double run_seconds = 0;            // one run among the others, from its begin to its end
-  double period_seconds = 0;         // from the end of one run to that of the next, in the steady state
+  std::vector<SimulatedTask> tasks;       // by begin
+  std::vector<double> begins, ends;       // by run
+  double first_seconds = 0;               // the first run, alone at its begin
+  double run_seconds = 0;                 // one run among the others, from its begin to its end
+  double period_seconds = 0;              // from the end of one run to that of the next, in the steady state
   std::vector<std::vector<double>> busy;  // by part and task: the share of the time in the steady state
 
   double all_seconds() const { return ends.empty() ? 0 : ends.back(); }

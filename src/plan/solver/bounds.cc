@@ -96,9 +96,10 @@ SumBound sum_bound(const PlanProblem& problem, const std::vector<double>& weight
     return held;
   };
   constexpr int kSteps = 300;
-  const bool is_limited = bytes > 0 && std::ranges::any_of(classes, [&](const DeviceClass& one) {
-    return one.memory_bytes && *one.memory_bytes * static_cast<double>(one.count) < bytes;
-  });
+  const bool is_limited =
+      bytes > 0 && std::ranges::any_of(classes, [&](const DeviceClass& one) {
+        return one.memory_bytes && *one.memory_bytes * static_cast<double>(one.count) < bytes;
+      });
   for (int step = 0; step < kSteps; ++step) {
     const std::vector<double> held = work_out();
     if (result.all > bound) bound = result.all, best = prices;

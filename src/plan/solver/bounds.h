@@ -21,9 +21,9 @@ SpreadBound spread_bound(const PlanProblem& problem);
 // The longest that any item takes where it is fastest.
 double largest_item(const PlanProblem& problem);
 
-// The same for a sum over items: each on the class where it costs least, with a price for the memory of classes
-// that have too little for all that would go there. What is left costs at least its items less the price of all
-// memory of the devices that are left.
+// The same for a sum over items: each on the class where it costs least, with a price for the memory of
+// classes that have too little for all that would go there. What is left costs at least its items less the
+// price of all memory of the devices that are left.
 struct SumBound {
   std::vector<double> least;   // by item, with the price of its bytes
   std::vector<double> memory;  // by class: the price of a device's memory

@@ -16,8 +16,7 @@ std::uint64_t next_random(std::uint64_t& state) {
 
 }  // namespace
 
-Downsets::Downsets(std::size_t items)
-    : items_(items), slots_(1024, kNone), by_size_(items + 1) {
+Downsets::Downsets(std::size_t items) : items_(items), slots_(1024, kNone), by_size_(items + 1) {
   std::uint64_t state = 1;
   for (std::size_t i = 0; i < items; ++i) item_hash_.push_back({next_random(state), next_random(state)});
   hash_.push_back({0, 0});

@@ -232,7 +232,8 @@ PlanProblem make_problem(const CostGraph& graph) {
     joined = false;
     std::vector<bool> taken(problem.items.size(), false);
     for (std::uint32_t i = 0; i < problem.items.size(); ++i) {
-      const auto neighbour = taken[i] ? std::nullopt : free_neighbour(problem, problem.items[i], bytes_matter);
+      const auto neighbour =
+          taken[i] ? std::nullopt : free_neighbour(problem, problem.items[i], bytes_matter);
       if (!neighbour || taken[*neighbour]) continue;
       taken[i] = taken[*neighbour] = joined = true;
       groups.join(problem.items[i].nodes[0], problem.items[*neighbour].nodes[0]);

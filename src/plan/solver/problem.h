@@ -10,8 +10,8 @@
 namespace opscope {
 
 struct PlanItem {
-  std::vector<std::uint32_t> nodes;   // of the graph
-  std::vector<double> seconds;        // by class; kCannotRun
+  std::vector<std::uint32_t> nodes;  // of the graph
+  std::vector<double> seconds;       // by class; kCannotRun
   double bytes = 0, peak_bytes = 0;
   std::vector<std::uint32_t> shared;
   std::vector<std::uint32_t> before, after;  // items that come earlier and later, each once

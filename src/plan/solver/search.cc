@@ -67,9 +67,8 @@ Search::Search(const PlanProblem& problem, SearchLimits limits, bool hops)
 
 void Search::set_links(bool hops) {
   const auto same = [&](std::size_t a, std::size_t b) {
-    return std::ranges::all_of(problem_.tensors, [&](const PlanTensor& tensor) {
-      return tensor.seconds[a] == tensor.seconds[b];
-    });
+    return std::ranges::all_of(
+        problem_.tensors, [&](const PlanTensor& tensor) { return tensor.seconds[a] == tensor.seconds[b]; });
   };
   for (std::size_t c = 0; c < classes_; ++c) {
     std::size_t first = 0;
@@ -142,7 +141,8 @@ bool Search::find_starts(std::uint32_t set) {
   }
   if (starts_.empty()) return false;
   least_start_ = kCannotRun;
-  for (const Start& start : starts_) least_start_ = std::min(least_start_, start.value - rest_memory_[start.counts]);
+  for (const Start& start : starts_)
+    least_start_ = std::min(least_start_, start.value - rest_memory_[start.counts]);
   for (std::size_t c = 0; c < classes_; ++c)
     has_room_[c] = std::ranges::any_of(
         starts_, [&](const Start& start) { return counts_.count(start.counts, c) < counts_.most(c); });
@@ -267,8 +267,7 @@ void Search::add_tensors(std::uint32_t item, Step& step, Load* loads) {
   for (const std::uint32_t each : problem_.items[item].writes) {
     const PlanTensor& tensor = problem_.tensors[each];
     if (readers_[each] > 0) change(tensor, &Load::received, -1), step.bytes -= tensor.bytes;
-    if (readers_[each] < tensor.consumers.size())
-      change(tensor, &Load::sent, 1), change_label(each, loads);
+    if (readers_[each] < tensor.consumers.size()) change(tensor, &Load::sent, 1), change_label(each, loads);
   }
   in_part_[item] = true;
 }
@@ -323,8 +322,7 @@ bool Search::consider() {
     const Load& load = loads_[begin + c];
     if (!may_grow(c, load)) continue;
     grows = true;
-    if (period(load) <= pass_.most_seconds * kRounding)
-      offer(c, pass_.sums ? sum_of(load) : period(load));
+    if (period(load) <= pass_.most_seconds * kRounding) offer(c, pass_.sums ? sum_of(load) : period(load));
   }
   return grows && sets_.size() * counts_.size() <= limits_.values;
 }
@@ -359,7 +357,8 @@ void Search::offer(std::size_t c, double seconds) {
     const double value =
         pass_.sums ? start.value + pass_.weights[c] * seconds : std::max(start.value, seconds);
     if (!is_last && !can_be_left(rest, counts)) continue;
-    if (pass_.sums && value + std::max(rest - rest_memory_[counts], 0.0) > pass_.most_sum * kRounding) continue;
+    if (pass_.sums && value + std::max(rest - rest_memory_[counts], 0.0) > pass_.most_sum * kRounding)
+      continue;
     if (set == Downsets::kNone) set = target(c);
     const std::size_t at = set * counts_.size() + counts;
     if (value >= value_[at]) continue;

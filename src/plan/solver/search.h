@@ -14,8 +14,8 @@ namespace opscope {
 
 // How far a search may go before it gives up: counted, not timed, so that the answer is always the same.
 struct SearchLimits {
-  std::uint64_t steps = 0;   // items added to parts
-  std::size_t values = 0;    // downsets times numbers of devices
+  std::uint64_t steps = 0;  // items added to parts
+  std::size_t values = 0;   // downsets times numbers of devices
 };
 
 struct SearchPass {
@@ -48,7 +48,7 @@ class DeviceCounts {
   std::size_t left(std::size_t index, std::size_t c, const CostGraph& graph) const {
     return graph.classes[c].count - count(index, c);
   }
-  bool is_within(std::size_t a, std::size_t b) const;                       // no more of any class
+  bool is_within(std::size_t a, std::size_t b) const;  // no more of any class
 
  private:
   std::vector<std::size_t> most_, stride_, devices_;
@@ -121,9 +121,9 @@ class Search {
   std::vector<double> least_, rest_weight_;  // by item; by counts, of devices that are left
   std::vector<double> least_from_;           // by item: of it and all behind it
   std::vector<double> rest_memory_;          // by counts: the price of the memory of devices that are left
-  std::vector<double> value_;         // by downset and counts
-  std::vector<std::uint32_t> from_;   // the downset that it continues
-  std::vector<std::uint8_t> class_;   // and the class of its last part
+  std::vector<double> value_;                // by downset and counts
+  std::vector<std::uint32_t> from_;          // the downset that it continues
+  std::vector<std::uint8_t> class_;          // and the class of its last part
 
   // Of the downset that parts are added to.
   std::uint32_t set_ = 0;
@@ -133,7 +133,7 @@ class Search {
   std::vector<bool> inside_, in_part_, has_room_;
   std::vector<std::uint32_t> open_, missing_, readers_, shared_, part_;
   std::set<std::uint32_t> next_;  // items that may come next
-  std::vector<Load> loads_;  // by step and class
+  std::vector<Load> loads_;       // by step and class
   std::vector<Step> path_;
 
   // Where links differ: by class the first with the same link, by downset and tensor whose link the tensor

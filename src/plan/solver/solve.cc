@@ -57,8 +57,8 @@ class Solver {
 
  private:
   bool has_hops() const {
-    return graph_.point_to_point && (question_.objective == PlanObjective::kLatency ||
-                                     question_.against == PlanObjective::kLatency);
+    return graph_.point_to_point &&
+           (question_.objective == PlanObjective::kLatency || question_.against == PlanObjective::kLatency);
   }
   SearchPass pass_for(PlanObjective objective) const { return pass_of(graph_, objective); }
   Found least(const SearchPass& pass);
@@ -199,11 +199,13 @@ Found Solver::cheapest() {
     pass.most_seconds = bound > 0 ? bound * factor : kCannotRun;
     const SearchResult result = search_.run(pass);
     for (std::size_t counts = 0; counts < result.best.size(); ++counts) {
-      const double value = std::isfinite(result.best[counts]) ? price_of(counts) * result.best[counts] : kCannotRun;
+      const double value =
+          std::isfinite(result.best[counts]) ? price_of(counts) * result.best[counts] : kCannotRun;
       if (value < found.value) found.value = value, found.parts = search_.plan(counts);
     }
     if (!result.complete) break;
-    const double beyond = std::isfinite(pass.most_seconds) ? least_price_beyond(result.best, pass.most_seconds) : kCannotRun;
+    const double beyond =
+        std::isfinite(pass.most_seconds) ? least_price_beyond(result.best, pass.most_seconds) : kCannotRun;
     found.lower_bound = std::max(found.lower_bound, std::min(found.value, beyond));
     if (found.is_proven()) break;
   }
@@ -277,13 +279,11 @@ void Solver::keep_the_best() {
 }
 
 void Solver::make_front() {
-  const auto is = [&](PlanObjective one) {
-    return question_.objective == one || question_.against == one;
-  };
-  const PlanObjective other = question_.objective == PlanObjective::kThroughput ||
-                                      question_.objective == PlanObjective::kDevices
-                                  ? *question_.against
-                                  : question_.objective;
+  const auto is = [&](PlanObjective one) { return question_.objective == one || question_.against == one; };
+  const PlanObjective other =
+      question_.objective == PlanObjective::kThroughput || question_.objective == PlanObjective::kDevices
+          ? *question_.against
+          : question_.objective;
   if (is(PlanObjective::kCost))
     front_by_price();
   else if (is(PlanObjective::kDevices))
@@ -346,11 +346,16 @@ PlanQuestion plan_question(std::string_view objectives, std::string_view where) 
 
 std::optional<double> PlanFigures::of(PlanObjective objective) const {
   switch (objective) {
-    case PlanObjective::kThroughput: return slowest_seconds;
-    case PlanObjective::kLatency: return latency_seconds;
-    case PlanObjective::kDevices: return static_cast<double>(devices);
-    case PlanObjective::kCost: return cost;
-    case PlanObjective::kEnergy: return energy_joules;
+    case PlanObjective::kThroughput:
+      return slowest_seconds;
+    case PlanObjective::kLatency:
+      return latency_seconds;
+    case PlanObjective::kDevices:
+      return static_cast<double>(devices);
+    case PlanObjective::kCost:
+      return cost;
+    case PlanObjective::kEnergy:
+      return energy_joules;
   }
   return std::nullopt;
 }
@@ -420,9 +425,9 @@ PlanAnswer solve(const CostGraph& graph, const PlanQuestion& question, const std
     };
     if (!has_front(question.objective, *question.against) &&
         !has_front(*question.against, question.objective))
-      throw Error(fmt::format("there is no front of {} and {}", name(question.objective),
-                              name(*question.against)),
-                  where, "one of the two is throughput or devices");
+      throw Error(
+          fmt::format("there is no front of {} and {}", name(question.objective), name(*question.against)),
+          where, "one of the two is throughput or devices");
   }
   return Solver(graph, question, where).answer();
 }

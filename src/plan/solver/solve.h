@@ -51,10 +51,10 @@ PlanQuestion plan_question(std::string_view objectives, std::string_view where);
 struct PlanAnswer {
   PlanQuestion question;
   Plan plan;
-  double value = 0;        // by the objective
-  double lower_bound = 0;  // no plan is better
+  double value = 0;             // by the objective
+  double lower_bound = 0;       // no plan is better
   std::optional<Plan> chain{};  // the best of one order of all items, where the search began with it
-  std::vector<Plan> front{};  // from best by the objective to best by the other
+  std::vector<Plan> front{};    // from best by the objective to best by the other
   bool front_is_whole = true;
   std::size_t items = 0, downsets = 0;  // what the search made of the graph
   std::uint64_t steps = 0;

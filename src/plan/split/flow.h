@@ -21,13 +21,14 @@ struct OpFlow {
   std::vector<Edge> edges;
   // By op: pieces of memory that are there before and after the run and that it sees: weights, caches.
   std::vector<std::vector<std::uint32_t>> held_by;
-  // By op: caches that it reads and that are gone before the run ends, for a longer one that takes their place.
+  // By op: caches that it reads and that are gone before the run ends, for a longer one that takes their
+  // place.
   std::vector<std::vector<std::uint32_t>> freed_caches;
   std::vector<OpId> made_by;                // by piece; kNone: it was there before
   std::vector<bool> held;                   // by piece: it is in held_by of those that see it
   std::vector<std::vector<OpId>> together;  // ops that have to be on one device
-  // Ops that run where another does: a view with what made its memory or, of a weight, with who reads it; what
-  // depends on no input with who first reads it; what nobody reads with what it is made from.
+  // Ops that run where another does: a view with what made its memory or, of a weight, with who reads it;
+  // what depends on no input with who first reads it; what nobody reads with what it is made from.
   std::vector<std::pair<OpId, OpId>> beside;
   std::vector<OpId> reads_inputs, gives_outputs;
   std::vector<OpId> output_makers;  // by output of the graph; kNone: it was there before

@@ -1,6 +1,6 @@
 // Ops -> nodes, values -> tensors. What is there before the run (weights, a KV cache) is held by every device
-// that reads it; what is made is held while it is alive in the whole model's own order, which is at least what
-// a part of it holds.
+// that reads it; what is made is held while it is alive in the whole model's own order, which is at least
+// what a part of it holds.
 #include "plan/split/split.h"
 
 #include <fmt/format.h>
@@ -9,9 +9,9 @@
 #include <cmath>
 #include <map>
 
-#include "base/groups.h"
 #include "analyse/memory/need.h"
 #include "base/error.h"
+#include "base/groups.h"
 #include "base/text.h"
 #include "cost/liveness.h"
 #include "plan/costs/joined_ids.h"
@@ -30,7 +30,7 @@ class Splitter {
         options_(options),
         pieces_(memory_pieces(graph_)),
         flow_(op_flow(graph_, profiles.front().costs, pieces_)) {
-    in_flight_ = options.in_flight > 0                          ? options.in_flight
+    in_flight_ = options.in_flight > 0                  ? options.in_flight
                  : objective == PlanObjective::kLatency ? 1
                                                         : 2 * cluster.devices();
   }
@@ -144,7 +144,8 @@ void Splitter::add_peaks(const OpGroups& groups) {
   for (OpId op = 0; op < ops; ++op) {
     alive += change[op];
     double bytes = alive + static_cast<double>(graph_.ops[op].workspace);
-    for (const std::uint32_t piece : flow_.freed_caches[op]) bytes += static_cast<double>(pieces_[piece].bytes);
+    for (const std::uint32_t piece : flow_.freed_caches[op])
+      bytes += static_cast<double>(pieces_[piece].bytes);
     CostNode& node = node_of(groups, op);
     node.peak_bytes = std::max(node.peak_bytes, std::max(bytes, 0.0) * share);
   }
@@ -164,7 +165,8 @@ void Splitter::add_tensors(const OpGroups& groups) {
     const double bytes = static_cast<double>(sent);
     CostTensor tensor{.producer = groups.of_op[key.first], .consumers = std::move(nodes), .bytes = bytes};
     for (const DeviceClass& one : model_.costs.classes)
-      tensor.seconds.push_back(one.bytes_per_second ? one.latency_seconds + bytes / *one.bytes_per_second : 0);
+      tensor.seconds.push_back(one.bytes_per_second ? one.latency_seconds + bytes / *one.bytes_per_second
+                                                    : 0);
     model_.costs.tensors.push_back(std::move(tensor));
   }
 }
@@ -217,7 +219,8 @@ void Splitter::add_notes() {
 void refuse_what_has_no_split(const Graph& graph, const Profile& profile) {
   const std::string name = graph.capture.model;
   if (!graph.phases.empty())
-    throw Error("a training step is not split into stages", name, "plan the forward run: leave out --training");
+    throw Error("a training step is not split into stages", name,
+                "plan the forward run: leave out --training");
   if (graph.ops.empty()) throw Error("the model runs no ops", name);
   if (profile.predicted.unknown_ops == graph.ops.size())
     throw Error("no op of it has a predicted time", name);

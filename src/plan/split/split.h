@@ -6,17 +6,18 @@
 #include <vector>
 
 #include "analyse/profile/profile.h"
-#include "plan/planned/planned.h"
 #include "plan/cluster/cluster.h"
+#include "plan/planned/planned.h"
 #include "plan/split/flow.h"
 
 namespace opscope {
 
 struct SplitOptions {
-  std::string reserve{};       // of each device's memory; "": what allocator and driver need
-  std::size_t in_flight = 0;   // runs on their way at once, each with a KV cache of its own; 0: 1 for latency, else two for each device
-  bool overlap = true;         // transfers go on while devices compute
-  std::size_t most_nodes = 20000; // ops beyond it are taken together by module calls
+  std::string reserve{};      // of each device's memory; "": what allocator and driver need
+  std::size_t in_flight = 0;  // runs on their way at once, each with a KV cache of its own; 0: 1 for latency,
+                              // else two for each device
+  bool overlap = true;        // transfers go on while devices compute
+  std::size_t most_nodes = 20000;  // ops beyond it are taken together by module calls
 };
 
 // A model as nodes: ops, or module calls where there are many.
@@ -24,13 +25,13 @@ struct SplitModel {
   CostGraph costs;
   std::vector<std::vector<OpId>> ops;  // by node
   OpFlow flow{};
-  std::size_t in_flight = 1;           // runs that KV caches are there for
-  bool is_coarse = false;              // nodes are several ops
+  std::size_t in_flight = 1;  // runs that KV caches are there for
+  bool is_coarse = false;     // nodes are several ops
   std::vector<std::string> notes{};
 };
 
-// `profiles`: one for each group, predicted on its device, of one graph. Throws Error for what has no split: a
-// training step, ops whose time is known on no device.
+// `profiles`: one for each group, predicted on its device, of one graph. Throws Error for what has no split:
+// a training step, ops whose time is known on no device.
 SplitModel split_model(const std::vector<Profile>& profiles, const Cluster& cluster,
                        const SplitOptions& options, PlanObjective objective);
 

@@ -30,8 +30,8 @@ struct ModelStages {
 ModelStages stages_of(const Graph& graph, const OpFlow& flow, const Plan& plan,
                       const std::vector<std::vector<OpId>>& ops);
 
-// Which stage has each module, the outermost that are in one stage alone; below those that are in several also
-// the parameters that they own themselves. By path, as `accelerate` takes it.
+// Which stage has each module, the outermost that are in one stage alone; below those that are in several
+// also the parameters that they own themselves. By path, as `accelerate` takes it.
 std::map<std::string, std::uint32_t> device_map(const Graph& graph, const ModelStages& stages);
 
 }  // namespace opscope

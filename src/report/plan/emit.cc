@@ -96,7 +96,9 @@ class TorchProgram {
                        join_numbers(graph_.shape(value), ", "), join_numbers(strides(value), ", "),
                        dtype_text(value.dtype));
   }
-  static std::vector<std::int64_t> wide(const std::vector<std::uint32_t>& ids) { return {ids.begin(), ids.end()}; }
+  static std::vector<std::int64_t> wide(const std::vector<std::uint32_t>& ids) {
+    return {ids.begin(), ids.end()};
+  }
   std::vector<std::int64_t> strides(const Value& value) const {
     const auto known = graph_.strides(value);
     if (known.size() == graph_.shape(value).size()) return {known.begin(), known.end()};
@@ -146,18 +148,21 @@ class TorchProgram {
       return;
     }
     if (std::ranges::find(graph_.inputs, id) == graph_.inputs.end())
-      throw Error("the model reads a tensor that is no weight, buffer or input of it: its data is not in the graph",
-                  planned_.name, "register it as a buffer");
+      throw Error(
+          "the model reads a tensor that is no weight, buffer or input of it: its data is not in the graph",
+          planned_.name, "register it as a buffer");
     lines_ += fmt::format("    v{} = stage.input({})\n", id, quoted(input_name(id)));
   }
 
   void call(OpId op) {
     const Op& record = graph_.ops[op];
     if (record.repeats > 1)
-      throw Error("a loop of a file runs an op several times, and only its first run is in the graph", planned_.name);
+      throw Error("a loop of a file runs an op several times, and only its first run is in the graph",
+                  planned_.name);
     each_read(graph_, record, [&](ValueId id) { know(id); });
     const Target& target = graph_.targets[record.target];
-    std::string line = fmt::format("op({}, {}", quoted(graph_.text(target.name)), quoted(graph_.text(target.overload)));
+    std::string line =
+        fmt::format("op({}, {}", quoted(graph_.text(target.name)), quoted(graph_.text(target.overload)));
     for (const Argument& argument : graph_.arguments_of(record))
       line += fmt::format(", {}={}", graph_.text(argument.name), argument_text(argument));
     lines_ += "    r = " + line + ")\n";
@@ -175,7 +180,8 @@ class TorchProgram {
     if (!done.empty()) lines_ += "    del " + join(done) + "\n";
   }
 
-  // By op: what nothing behind it in the stage needs. What is there before the run is not the stage's to free.
+  // By op: what nothing behind it in the stage needs. What is there before the run is not the stage's to
+  // free.
   void find_last_uses() {
     last_uses_.assign(graph_.ops.size(), {});
     std::vector<OpId> last(graph_.values.size(), kNone);
@@ -200,21 +206,30 @@ class TorchProgram {
       return "[" + join(all) + "]";
     };
     switch (argument.kind) {
-      case ArgumentKind::kNone: return "None";
-      case ArgumentKind::kTensor: return fmt::format("v{}", argument.integer);
+      case ArgumentKind::kNone:
+        return "None";
+      case ArgumentKind::kTensor:
+        return fmt::format("v{}", argument.integer);
       case ArgumentKind::kTensorList:
         return listed(graph_.values_in(argument),
                       [](ValueId id) { return id == kNone ? std::string("None") : fmt::format("v{}", id); });
-      case ArgumentKind::kInt: return std::to_string(argument.integer);
-      case ArgumentKind::kFloat: return number_text(argument.real);
-      case ArgumentKind::kBool: return argument.integer != 0 ? "True" : "False";
-      case ArgumentKind::kString: return quoted(graph_.text(static_cast<StringId>(argument.integer)));
-      case ArgumentKind::kDType: return dtype_text(static_cast<DType>(argument.integer));
+      case ArgumentKind::kInt:
+        return std::to_string(argument.integer);
+      case ArgumentKind::kFloat:
+        return number_text(argument.real);
+      case ArgumentKind::kBool:
+        return argument.integer != 0 ? "True" : "False";
+      case ArgumentKind::kString:
+        return quoted(graph_.text(static_cast<StringId>(argument.integer)));
+      case ArgumentKind::kDType:
+        return dtype_text(static_cast<DType>(argument.integer));
       case ArgumentKind::kIntList:
         return listed(graph_.ints_in(argument), [](std::int64_t item) { return std::to_string(item); });
-      case ArgumentKind::kFloatList: return listed(graph_.reals_in(argument), number_text);
+      case ArgumentKind::kFloatList:
+        return listed(graph_.reals_in(argument), number_text);
       case ArgumentKind::kBoolList:
-        return listed(graph_.ints_in(argument), [](std::int64_t item) { return std::string(item ? "True" : "False"); });
+        return listed(graph_.ints_in(argument),
+                      [](std::int64_t item) { return std::string(item ? "True" : "False"); });
     }
     return "None";
   }
@@ -248,7 +263,8 @@ PlanForm plan_form_from_name(std::string_view text, std::string_view where) {
 }
 
 std::string emitted(const Graph& graph, const PlannedGraph& planned, PlanForm form) {
-  if (planned.stages.ops.empty()) throw Error("a graph of costs has no program", planned.name, "plan a model");
+  if (planned.stages.ops.empty())
+    throw Error("a graph of costs has no program", planned.name, "plan a model");
   return form == PlanForm::kTorch ? TorchProgram(graph, planned).text() : device_map_text(graph, planned);
 }
 

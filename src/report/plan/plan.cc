@@ -19,21 +19,30 @@ Unit unit_of(PlanObjective objective) {
 std::string value_text(PlanObjective objective, double value) {
   switch (objective) {
     case PlanObjective::kThroughput:
-    case PlanObjective::kLatency: return format_time(value);
-    case PlanObjective::kDevices: return fmt::format("{:.0f}", value);
-    case PlanObjective::kCost: return fmt::format("{:.4g} a run", value);
-    case PlanObjective::kEnergy: return fmt::format("{:.4g} J", value);
+    case PlanObjective::kLatency:
+      return format_time(value);
+    case PlanObjective::kDevices:
+      return fmt::format("{:.0f}", value);
+    case PlanObjective::kCost:
+      return fmt::format("{:.4g} a run", value);
+    case PlanObjective::kEnergy:
+      return fmt::format("{:.4g} J", value);
   }
   return {};
 }
 
 std::string_view title(PlanObjective objective) {
   switch (objective) {
-    case PlanObjective::kThroughput: return "Slowest device";
-    case PlanObjective::kLatency: return "Latency";
-    case PlanObjective::kDevices: return "Devices";
-    case PlanObjective::kCost: return "Cost";
-    case PlanObjective::kEnergy: return "Energy";
+    case PlanObjective::kThroughput:
+      return "Slowest device";
+    case PlanObjective::kLatency:
+      return "Latency";
+    case PlanObjective::kDevices:
+      return "Devices";
+    case PlanObjective::kCost:
+      return "Cost";
+    case PlanObjective::kEnergy:
+      return "Energy";
   }
   return {};
 }
@@ -79,27 +88,26 @@ Cell memory_cell(const PartRow& row) {
 Columns<PartRow> part_columns() {
   using Row = const PartRow&;
   const auto seconds = [](double PlanPart::*of) { return [of](Row row) { return row.part->*of; }; };
-  return {
-      {words("Device", 8),
-       [](Row row) { return Cell(device_name(row.planned->graph, *row.part), Style::kStrong); }},
-      {in_csv("device_class"), [](Row row) { return row.on().name; }},
-      {in_csv("device"), [](Row row) { return row.part->device; }},
-      {keyed("nodes", number("Nodes")), [](Row row) { return row.part->nodes.size(); }},
-      {number("Time", Unit::kSeconds).strong(), seconds(&PlanPart::seconds)},
-      {number("compute", Unit::kSeconds).quiet(), seconds(&PlanPart::compute_seconds)},
-      {number("send", Unit::kSeconds).quiet(), seconds(&PlanPart::send_seconds)},
-      {number("receive", Unit::kSeconds).quiet(), seconds(&PlanPart::receive_seconds)},
-      {in_csv("seconds"), [](Row row) { return with_point(row.part->seconds); }},
-      {in_csv("compute_seconds"), [](Row row) { return with_point(row.part->compute_seconds); }},
-      {in_csv("send_seconds"), [](Row row) { return with_point(row.part->send_seconds); }},
-      {in_csv("receive_seconds"), [](Row row) { return with_point(row.part->receive_seconds); }},
-      {in_csv("bytes"), [](Row row) { return with_point(row.part->bytes); }},
-      {number("Memory"), memory_cell},
-      {words("", 10).or_not(), [](Row row) { return nodes_text(row.planned->graph, *row.part); }},
-      {words("").only(In::kPeople).or_not(), [](Row row) {
-         const double most = row.plan->figures.slowest_seconds;
-         return bar_cell(most > 0 ? row.part->seconds / most : 0);
-       }}};
+  return {{words("Device", 8),
+           [](Row row) { return Cell(device_name(row.planned->graph, *row.part), Style::kStrong); }},
+          {in_csv("device_class"), [](Row row) { return row.on().name; }},
+          {in_csv("device"), [](Row row) { return row.part->device; }},
+          {keyed("nodes", number("Nodes")), [](Row row) { return row.part->nodes.size(); }},
+          {number("Time", Unit::kSeconds).strong(), seconds(&PlanPart::seconds)},
+          {number("compute", Unit::kSeconds).quiet(), seconds(&PlanPart::compute_seconds)},
+          {number("send", Unit::kSeconds).quiet(), seconds(&PlanPart::send_seconds)},
+          {number("receive", Unit::kSeconds).quiet(), seconds(&PlanPart::receive_seconds)},
+          {in_csv("seconds"), [](Row row) { return with_point(row.part->seconds); }},
+          {in_csv("compute_seconds"), [](Row row) { return with_point(row.part->compute_seconds); }},
+          {in_csv("send_seconds"), [](Row row) { return with_point(row.part->send_seconds); }},
+          {in_csv("receive_seconds"), [](Row row) { return with_point(row.part->receive_seconds); }},
+          {in_csv("bytes"), [](Row row) { return with_point(row.part->bytes); }},
+          {number("Memory"), memory_cell},
+          {words("", 10).or_not(), [](Row row) { return nodes_text(row.planned->graph, *row.part); }},
+          {words("").only(In::kPeople).or_not(), [](Row row) {
+             const double most = row.plan->figures.slowest_seconds;
+             return bar_cell(most > 0 ? row.part->seconds / most : 0);
+           }}};
 }
 
 std::vector<PartRow> part_rows(const PlannedGraph& planned) {
@@ -122,7 +130,8 @@ Section summary_section(const PlannedGraph& planned) {
     if (other == objective || !value) continue;
     std::string detail;
     if (other == PlanObjective::kDevices) detail = fmt::format("of {}", planned.graph.devices());
-    if (other == PlanObjective::kThroughput && *value > 0) detail = fmt::format("{:.4g} runs a second", 1 / *value);
+    if (other == PlanObjective::kThroughput && *value > 0)
+      detail = fmt::format("{:.4g} runs a second", 1 / *value);
     facts.add(std::string(title(other)), value_text(other, *value), detail);
   }
   return facts;
@@ -136,7 +145,8 @@ std::string change_text_of(double ours, double theirs) {
 Section baselines_section(const PlannedGraph& planned) {
   const PlanObjective objective = planned.answer.question.objective;
   Section section = titled_section(
-      "Beside it", {{words(""), number(std::string(title(objective))), number("times the plan"), words("")}, {}});
+      "Beside it",
+      {{words(""), number(std::string(title(objective))), number("times the plan"), words("")}, {}});
   for (const PlanBaseline& other : planned.baselines) {
     const auto value = other.plan ? other.plan->figures.of(objective) : std::nullopt;
     section.table.add({other.name, value ? Cell(value_text(objective, *value)) : Cell("-", Style::kQuiet),
@@ -154,9 +164,9 @@ std::string_view does_text(const CostGraph& graph, StageTask task) {
 
 std::string limit_text(const PlannedGraph& planned) {
   const PlanLimit limit = limit_of(planned.graph, planned.simulation);
-  const std::string text = fmt::format(
-      "{} {} {} of the time", device_name(planned.graph, planned.answer.plan.parts[limit.part]),
-      does_text(planned.graph, limit.task), format_percent(std::min(limit.busy, 1.0), 1.0));
+  const std::string text =
+      fmt::format("{} {} {} of the time", device_name(planned.graph, planned.answer.plan.parts[limit.part]),
+                  does_text(planned.graph, limit.task), format_percent(std::min(limit.busy, 1.0), 1.0));
   if (!limit.is_runs_in_flight) return text;
   return fmt::format("{} in flight: {} at most", plural(planned.simulation.options.in_flight, "run"), text);
 }
@@ -175,10 +185,11 @@ Section simulation_section(const PlannedGraph& planned, const TextOptions& optio
 
 Section changes_section(const PlannedGraph& planned) {
   const PlanObjective objective = planned.answer.question.objective;
-  Section section =
-      titled_section("What would help", {{words(""), number(std::string(title(objective))), number("better")}, {}});
+  Section section = titled_section(
+      "What would help", {{words(""), number(std::string(title(objective))), number("better")}, {}});
   for (const PlanChange& change : planned.changes)
-    section.table.add({change.what, value_text(objective, change.value), fmt::format("{:.2f}x", change.better)});
+    section.table.add(
+        {change.what, value_text(objective, change.value), fmt::format("{:.2f}x", change.better)});
   return section;
 }
 
@@ -187,14 +198,16 @@ Section front_section(const PlannedGraph& planned) {
   const PlanObjective a = answer.question.objective, b = *answer.question.against;
   Section section = titled_section(
       "Pareto front",
-      {{number(std::string(title(a))).strong(), number(std::string(title(b))).strong(), words("Devices")}, {}});
+      {{number(std::string(title(a))).strong(), number(std::string(title(b))).strong(), words("Devices")},
+       {}});
   for (const Plan& plan : answer.front) {
     std::vector<std::string> used;
     for (std::size_t c = 0; c < planned.graph.classes.size(); ++c) {
       const auto count = std::ranges::count(plan.parts, c, &PlanPart::device_class);
       if (count > 0) used.push_back(fmt::format("{}x{}", count, planned.graph.classes[c].name));
     }
-    section.table.add({value_text(a, *plan.figures.of(a)), value_text(b, *plan.figures.of(b)), join(used, ",")});
+    section.table.add(
+        {value_text(a, *plan.figures.of(a)), value_text(b, *plan.figures.of(b)), join(used, ",")});
   }
   if (!answer.front_is_whole)
     section.remarks.push_back("Other plans may be on the front: the search for some of them gave up");
@@ -243,9 +256,8 @@ void write_devices(JsonWriter& json, const CostGraph& graph, const Plan& plan) {
   };
   for (std::size_t c = 0; c < graph.classes.size(); ++c)
     for (std::size_t device = 0; device < graph.classes[c].count; ++device) {
-      const auto part = std::ranges::find_if(plan.parts, [&](const PlanPart& one) {
-        return one.device_class == c && one.device == device;
-      });
+      const auto part = std::ranges::find_if(
+          plan.parts, [&](const PlanPart& one) { return one.device_class == c && one.device == device; });
       const bool used = part != plan.parts.end();
       write(c, device, used ? *part : PlanPart{},
             used ? static_cast<std::size_t>(part - plan.parts.begin()) : 0);
@@ -297,10 +309,13 @@ void write_planned(JsonWriter& json, const PlannedGraph& planned) {
   write_field(json, "objective_seconds", is_time ? Cell(answer.value) : Cell());
   write_field(json, "lower_bound_seconds", is_time ? Cell(answer.lower_bound) : Cell());
   json.fields("gap", answer.gap(), "proven", answer.is_proven(), "solve_seconds", answer.solve_seconds);
-  json.object("search", [&] {
-    json.fields("nodes", planned.graph.nodes.size(), "items", answer.items, "downsets", answer.downsets);
-    json.field("steps", answer.steps);
-  }, kInline);
+  json.object(
+      "search",
+      [&] {
+        json.fields("nodes", planned.graph.nodes.size(), "items", answer.items, "downsets", answer.downsets);
+        json.field("steps", answer.steps);
+      },
+      kInline);
   write_figures(json, answer.plan.figures);
   json.field("overlap", planned.graph.overlap);
   write_devices(json, planned.graph, answer.plan);

@@ -15,7 +15,8 @@ namespace {
 
 // The first runs: as many as are in flight, and a few more.
 double shown_seconds(const PlanSimulation& simulation, std::size_t most_runs) {
-  const std::size_t last = std::min({simulation.ends.size() - 1, simulation.options.in_flight + 3, most_runs});
+  const std::size_t last =
+      std::min({simulation.ends.size() - 1, simulation.options.in_flight + 3, most_runs});
   return simulation.ends[last];
 }
 
@@ -55,15 +56,18 @@ void draw_tasks(Svg& svg, const PlannedGraph& planned, const Axis& axis, double 
     const Box& lane = kLanes[static_cast<std::size_t>(task.kind)];
     const double left = axis.at(task.begin), right = axis.at(std::min(task.end, all));
     const Box box{left, kTop + kRow * task.part + lane.y, std::max(right - left, 0.3), lane.height};
-    const std::string title = fmt::format("run {}: {}, {}", task.run + 1, name(task.kind),
-                                          format_time(task.end - task.begin));
+    const std::string title =
+        fmt::format("run {}: {}, {}", task.run + 1, name(task.kind), format_time(task.end - task.begin));
     const bool computes = task.kind == StageTask::kCompute;
     svg.rect(box, {.fill = color_of_run(task.run), .opacity = computes ? 1 : 0.6}, 0, title);
     constexpr double kReadable = 12;
     const std::string number = std::to_string(task.run + 1);
     if (computes && box.width > kReadable)
       svg.text(box.center(), number,
-               {.font = {.size = 9}, .color = ink_on(color_of_run(task.run)), .anchor = Anchor::kMiddle, .centred = true});
+               {.font = {.size = 9},
+                .color = ink_on(color_of_run(task.run)),
+                .anchor = Anchor::kMiddle,
+                .centred = true});
   }
 }
 
@@ -99,8 +103,8 @@ std::string plan_svg(const PlannedGraph& planned) {
   Svg svg(kWidth, height, planned.name);
   const Box plot{kLabels, kTop, kWidth - kLabels - 20, kRow * static_cast<double>(parts.size())};
   svg.text({kLabels, 18},
-           fmt::format("{}: a run every {}, {} in flight", planned.name, format_time(simulation.period_seconds),
-                       simulation.options.in_flight),
+           fmt::format("{}: a run every {}, {} in flight", planned.name,
+                       format_time(simulation.period_seconds), simulation.options.in_flight),
            {.font = {.size = 12, .bold = true}});
   const Axis axis{.low = 0, .high = all, .from = plot.x, .to = plot.right(), .unit = Unit::kSeconds};
   draw_x_axis(svg, axis, plot, "compute, and below it send and receive; a color for each run");
@@ -123,15 +127,18 @@ std::string plan_trace(const PlannedGraph& planned) {
   json.field("displayTimeUnit", "ms");
   json.key("traceEvents");
   json.begin_array();
-  const auto meta = [&](std::string_view what, std::size_t process, std::size_t thread, std::string_view called) {
+  const auto meta = [&](std::string_view what, std::size_t process, std::size_t thread,
+                        std::string_view called) {
     json.begin_object(kInline);
     json.fields("ph", "M", "name", what, "pid", process, "tid", thread);
-    json.object("args", [&] { json.field("name", called); }, kInline);
+    json.object(
+        "args", [&] { json.field("name", called); }, kInline);
     json.end_object();
   };
   for (std::size_t p = 0; p < parts.size(); ++p) {
     meta("process_name", p + 1, 0, device_name(planned.graph, parts[p]));
-    for (std::size_t t = 0; t < kStageTasks; ++t) meta("thread_name", p + 1, t + 1, name(static_cast<StageTask>(t)));
+    for (std::size_t t = 0; t < kStageTasks; ++t)
+      meta("thread_name", p + 1, t + 1, name(static_cast<StageTask>(t)));
   }
   for (const SimulatedTask& task : planned.simulation.tasks) {
     json.begin_object(kInline);
@@ -139,9 +146,13 @@ std::string plan_trace(const PlannedGraph& planned) {
     json.fields("pid", task.part + 1, "tid", static_cast<std::size_t>(task.kind) + 1);
     json.fields("ts", task.begin * kMicroseconds, "dur", (task.end - task.begin) * kMicroseconds);
     if (task.kind != StageTask::kCompute)
-      json.object("args", [&] {
-        json.field(task.kind == StageTask::kSend ? "to" : "from", device_name(planned.graph, parts[task.other]));
-      }, kInline);
+      json.object(
+          "args",
+          [&] {
+            json.field(task.kind == StageTask::kSend ? "to" : "from",
+                       device_name(planned.graph, parts[task.other]));
+          },
+          kInline);
     json.end_object();
   }
   json.end_array();
