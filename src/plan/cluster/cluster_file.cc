@@ -67,7 +67,7 @@ class ClusterReader {
     if (const TomlItem* price = find(name, "price_per_hour")) {
       const auto amount = number_from<double>(text_of(*price));
       if (!amount || !(*amount >= 0)) throw Error("'" + text_of(*price) + "' is no price", at(*price));
-      group.price_per_hour = *amount;
+      group.price_per_hour = amount;
     }
     return group;
   }

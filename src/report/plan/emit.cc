@@ -84,7 +84,7 @@ class TorchProgram {
     return all;
   }
   std::string input_name(ValueId id) const {
-    const std::string given(graph_.text(graph_.values[id].name));
+    std::string given(graph_.text(graph_.values[id].name));
     if (!given.empty()) return given;
     const auto at = std::ranges::find(graph_.inputs, id) - graph_.inputs.begin();
     return "input_" + std::to_string(at);

@@ -164,7 +164,7 @@ std::string_view does_text(const CostGraph& graph, StageTask task) {
 
 std::string limit_text(const PlannedGraph& planned) {
   const PlanLimit limit = limit_of(planned.graph, planned.simulation);
-  const std::string text =
+  std::string text =
       fmt::format("{} {} {} of the time", device_name(planned.graph, planned.answer.plan.parts[limit.part]),
                   does_text(planned.graph, limit.task), format_percent(std::min(limit.busy, 1.0), 1.0));
   if (!limit.is_runs_in_flight) return text;
