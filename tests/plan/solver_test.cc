@@ -297,6 +297,26 @@ TEST(PlanSolver, IsOptimalOnLargerRandomGraphs) {
   }
 }
 
+TEST(PlanSolver, OfEquallyFastPlansTheOneOfLeastLatency) {
+  std::mt19937 random(24);
+  for (std::size_t i = 0; i < graphs(600) / 4; ++i) {
+    SCOPED_TRACE(i);
+    const CostGraph graph = testing::random_costs(random, 8);
+    std::map<Counts, Best> all = EveryPlan(graph).all();
+    if (all.empty()) continue;
+    double slowest = kCannotRun, latency = kCannotRun;
+    for (const auto& [counts, best] : all) slowest = std::min(slowest, best.slowest);
+    for (const auto& [counts, best] : all)
+      for (const auto& [period, sum] : best.front)
+        if (period <= slowest * (1 + 1e-9)) latency = std::min(latency, sum);
+    const PlanAnswer answer = solve(graph, {.then_latency = true}, "test");
+    EXPECT_NEAR(answer.value, slowest, 1e-9);
+    EXPECT_NEAR(answer.plan.figures.latency_seconds, latency, 1e-8);
+    expect_valid(graph, answer.plan);
+    if (HasFailure()) return;
+  }
+}
+
 TEST(PlanSolver, TakesTheSlowerOfTwoLinks) {
   std::mt19937 random(22);
   for (std::size_t i = 0; i < graphs(600) / 2; ++i) {

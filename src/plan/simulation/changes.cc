@@ -64,6 +64,7 @@ std::vector<PlanChange> changes_that_help(const CostGraph& graph, const PlanQues
   std::vector<PlanChange> changes;
   PlanQuestion again = question;
   again.against.reset();
+  again.then_latency = false;
   again.most_steps /= 20;
   for (const Edit& edit : edits_of(graph)) {
     CostGraph edited = graph;

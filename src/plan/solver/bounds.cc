@@ -38,6 +38,57 @@ void normalise(const std::vector<DeviceClass>& classes, std::vector<double>& wei
   for (double& weight : weights) weight /= sum;
 }
 
+// Some class has less memory than all items need.
+bool memory_is_short(const PlanProblem& problem) {
+  double bytes = 0;
+  for (const PlanItem& item : problem.items) bytes += item.bytes;
+  return bytes > 0 && std::ranges::any_of(problem.graph->classes, [&](const DeviceClass& one) {
+           return one.memory_bytes && *one.memory_bytes * static_cast<double>(one.count) < bytes;
+         });
+}
+
+// Weights and prices in turn: what is too full becomes dearer to hold, what is too slow dearer to run.
+void add_memory(const PlanProblem& problem, SpreadBound& bound) {
+  std::vector<double> weights = bound.weights;
+  constexpr int kTurns = 12;
+  for (int turn = 0; turn < kTurns; ++turn) {
+    const SumBound sum = sum_bound(problem, weights);
+    if (sum.all > bound.all) bound = {weights, sum.memory, sum.least, sum.all};
+    const double most = *std::ranges::max_element(sum.load);
+    if (most <= 0) return;
+    for (std::size_t c = 0; c < weights.size(); ++c)
+      weights[c] *= std::exp((sum.load[c] / most - 0.5) / (1.0 + turn));
+    normalise(problem.graph->classes, weights);
+  }
+}
+
+// By prices of a byte of each class.
+SumBound priced_sum(const PlanProblem& problem, const std::vector<double>& weights,
+                    const std::vector<double>& prices, std::vector<double>& held) {
+  const auto& classes = problem.graph->classes;
+  const auto cost = [&](const PlanItem& item, std::size_t c) {
+    return classes[c].count == 0 ? kCannotRun : weights[c] * item.seconds[c] + prices[c] * item.bytes;
+  };
+  const std::vector<double> none(classes.size(), 0);
+  SumBound sum{.least = {}, .memory = none, .load = none};
+  held = none;
+  for (const PlanItem& item : problem.items) {
+    std::size_t on = 0;
+    for (std::size_t c = 1; c < classes.size(); ++c)
+      if (cost(item, c) < cost(item, on)) on = c;
+    const bool runs = std::isfinite(cost(item, on));
+    sum.least.push_back(runs ? cost(item, on) : 0);
+    sum.all += sum.least.back(), held[on] += item.bytes;
+    if (runs) sum.load[on] += item.seconds[on] / static_cast<double>(classes[on].count);
+  }
+  sum.all *= 1 - 1e-12;  // rounding shall not make it more than it is
+  for (std::size_t c = 0; c < classes.size(); ++c) {
+    if (classes[c].memory_bytes) sum.memory[c] = prices[c] * *classes[c].memory_bytes;
+    sum.all -= sum.memory[c] * static_cast<double>(classes[c].count);
+  }
+  return sum;
+}
+
 }  // namespace
 
 SpreadBound spread_bound(const PlanProblem& problem) {
@@ -56,62 +107,35 @@ SpreadBound spread_bound(const PlanProblem& problem) {
     for (std::size_t c = 0; c < classes.size(); ++c)
       weights[c] *= std::exp(pace * (now.load[c] / most - 0.5));
   }
-  // Rounding shall not make it more than it is.
-  SpreadBound result{best, least_items(problem, best), 0};
+  SpreadBound result{best, std::vector<double>(classes.size(), 0), least_items(problem, best), 0};
   result.all = std::accumulate(result.least.begin(), result.least.end(), 0.0) * (1 - 1e-12);
+  if (memory_is_short(problem)) add_memory(problem, result);
   return result;
 }
 
 SumBound sum_bound(const PlanProblem& problem, const std::vector<double>& weights) {
   const auto& classes = problem.graph->classes;
-  std::vector<double> prices(classes.size(), 0), best = prices;  // of a byte
-  double bytes = 0, seconds = 0, bound = -1;
+  std::vector<double> prices(classes.size(), 0), held;
+  SumBound best = priced_sum(problem, weights, prices, held);
+  if (!memory_is_short(problem)) return best;
+  double bytes = 0, seconds = 0;
   for (const PlanItem& item : problem.items) {
     bytes += item.bytes;
     for (std::size_t c = 0; c < classes.size(); ++c)
       if (std::isfinite(item.seconds[c])) seconds += weights[c] * item.seconds[c];
   }
-  const auto cost = [&](const PlanItem& item, std::size_t c) {
-    return classes[c].count == 0 ? kCannotRun : weights[c] * item.seconds[c] + prices[c] * item.bytes;
-  };
-  const auto room = [&](std::size_t c) {
-    return classes[c].memory_bytes ? *classes[c].memory_bytes * static_cast<double>(classes[c].count) : bytes;
-  };
-  SumBound result;
-  const auto work_out = [&] {
-    result = {{}, std::vector<double>(classes.size(), 0), 0};
-    std::vector<double> held(classes.size(), 0);
-    for (const PlanItem& item : problem.items) {
-      std::size_t on = 0;
-      for (std::size_t c = 1; c < classes.size(); ++c)
-        if (cost(item, c) < cost(item, on)) on = c;
-      const double least = cost(item, on);
-      result.least.push_back(std::isfinite(least) ? least : 0);
-      result.all += result.least.back(), held[on] += item.bytes;
-    }
-    for (std::size_t c = 0; c < classes.size(); ++c) {
-      if (classes[c].memory_bytes) result.memory[c] = prices[c] * *classes[c].memory_bytes;
-      result.all -= result.memory[c] * static_cast<double>(classes[c].count);
-    }
-    return held;
-  };
   constexpr int kSteps = 300;
-  const bool is_limited =
-      bytes > 0 && std::ranges::any_of(classes, [&](const DeviceClass& one) {
-        return one.memory_bytes && *one.memory_bytes * static_cast<double>(one.count) < bytes;
-      });
   for (int step = 0; step < kSteps; ++step) {
-    const std::vector<double> held = work_out();
-    if (result.all > bound) bound = result.all, best = prices;
-    if (!is_limited) break;
     const double pace = 4 * seconds / (bytes * std::sqrt(1.0 + step));
-    for (std::size_t c = 0; c < classes.size(); ++c)
-      if (classes[c].memory_bytes) prices[c] = std::max(0.0, prices[c] + pace * (held[c] - room(c)) / bytes);
+    for (std::size_t c = 0; c < classes.size(); ++c) {
+      if (!classes[c].memory_bytes) continue;
+      const double room = *classes[c].memory_bytes * static_cast<double>(classes[c].count);
+      prices[c] = std::max(0.0, prices[c] + pace * (held[c] - room) / bytes);
+    }
+    SumBound now = priced_sum(problem, weights, prices, held);
+    if (now.all > best.all) best = std::move(now);
   }
-  prices = best;
-  work_out();
-  result.all = result.all * (1 - 1e-12);
-  return result;
+  return best;
 }
 
 double largest_item(const PlanProblem& problem) {

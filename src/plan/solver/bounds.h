@@ -8,10 +8,12 @@
 
 namespace opscope {
 
-// Weights of classes, and what each item is then at least: the sum of what is left over the weights of the
-// devices that are left is a lower bound of the slowest of them, whatever the weights.
+// Weights of classes and prices of their memory, and what each item is then at least: the sum of what is
+// left, less the price of the memory of the devices that are left, over their weights is a lower bound of the
+// slowest of them, whatever the weights and prices.
 struct SpreadBound {
   std::vector<double> weights;  // by class; of all devices together 1
+  std::vector<double> memory;   // by class: the price of a device's memory
   std::vector<double> least;    // by item
   double all = 0;               // of all items: a bound of the slowest device
 };
@@ -27,6 +29,7 @@ double largest_item(const PlanProblem& problem);
 struct SumBound {
   std::vector<double> least;   // by item, with the price of its bytes
   std::vector<double> memory;  // by class: the price of a device's memory
+  std::vector<double> load;    // by class: seconds of each device
   double all = 0;              // of all items and devices
 };
 

@@ -89,15 +89,15 @@ SetHash Search::label_hash(std::uint32_t tensor, std::uint8_t label) const {
 void Search::begin(const SearchPass& pass) {
   pass_ = pass;
   least_ = spread_.least;
-  rest_memory_.assign(counts_.size(), 0);
+  std::vector<double> memory = spread_.memory;
   if (pass.sums) {
     SumBound bound = sum_bound(problem_, pass.weights);
-    least_ = std::move(bound.least);
-    for (std::size_t counts = 0; counts < counts_.size(); ++counts)
-      for (std::size_t c = 0; c < classes_; ++c)
-        rest_memory_[counts] +=
-            bound.memory[c] * static_cast<double>(counts_.left(counts, c, *problem_.graph));
+    least_ = std::move(bound.least), memory = std::move(bound.memory);
   }
+  rest_memory_.assign(counts_.size(), 0);
+  for (std::size_t counts = 0; counts < counts_.size(); ++counts)
+    for (std::size_t c = 0; c < classes_; ++c)
+      rest_memory_[counts] += memory[c] * static_cast<double>(counts_.left(counts, c, *problem_.graph));
   least_from_.assign(least_.size() + 1, 0);
   for (std::size_t i = least_.size(); i-- > 0;) least_from_[i] = least_from_[i + 1] + least_[i];
   value_.assign(sets_.size() * counts_.size(), kCannotRun);
@@ -120,7 +120,7 @@ SearchResult Search::run(const SearchPass& pass) {
 
 bool Search::can_be_left(double rest, std::size_t counts) const {
   if (counts_.devices(counts) >= pass_.most_devices) return false;
-  return rest <= pass_.most_seconds * rest_weight_[counts] * kRounding || pass_.sums;
+  return pass_.sums || rest - rest_memory_[counts] <= pass_.most_seconds * rest_weight_[counts] * kRounding;
 }
 
 // The plans of a downset that may be part of an answer: within the limits, and no other has as few devices

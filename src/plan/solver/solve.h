@@ -41,6 +41,7 @@ PlanFigures figures_of(const CostGraph& graph, const std::vector<PlanPart>& part
 struct PlanQuestion {
   PlanObjective objective = PlanObjective::kThroughput;
   std::optional<PlanObjective> against{};  // a front of the two is wanted
+  bool then_latency = false;               // of plans of the best throughput the one with the least latency
   std::uint64_t most_steps = 100'000'000;  // of the search, until it gives up and tells how far off it may be
   std::size_t most_values = 40'000'000;
 };

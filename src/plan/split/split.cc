@@ -239,7 +239,9 @@ PlannedGraph plan_model(const std::vector<Profile>& profiles, const Cluster& clu
   const Graph& graph = *profiles.front().graph;
   SplitModel model = split_model(profiles, cluster, options, question.objective);
   check(model.costs, graph.capture.model);
-  PlannedGraph planned = plan_graph(std::move(model.costs), question, graph.capture.model, model.in_flight);
+  PlanQuestion asked = question;
+  asked.then_latency = true;
+  PlannedGraph planned = plan_graph(std::move(model.costs), asked, graph.capture.model, model.in_flight);
   planned.notes = std::move(model.notes);
   planned.stages = stages_of(graph, model.flow, planned.answer.plan, model.ops);
   if (!model.is_coarse) return planned;
