@@ -39,11 +39,12 @@ void write_trace(const HandedPlan& self, const std::string& path) {
 PlanTask task_of(const std::string& devices, const Texts& links, const Texts& pins,
                  const std::string& objective, const std::string& reserve, const std::string& in_flight,
                  bool overlap, const std::string& float32, const std::string& mode, const std::string& host,
-                 const std::string& routing) {
+                 const std::string& routing, const std::string& dp) {
   PlanRequest request{.devices = devices, .objective = objective, .reserve = reserve, .in_flight = in_flight};
   request.links = links, request.pins = pins, request.no_overlap = !overlap;
   request.cost.float32 = float32, request.cost.mode = mode, request.cost.host = host;
   request.cost.routing = routing, request.voice = Voice::kArguments;
+  request.dp = dp;
   return plan_task(request);
 }
 
@@ -80,7 +81,7 @@ void bind_plan(py::module_& m) {
   m.def("plan_task", task_of, py::kw_only(), py::arg("devices"), py::arg("links"), py::arg("pins"),
         py::arg("objective"), py::arg("reserve") = "", py::arg("in_flight") = "", py::arg("overlap") = true,
         py::arg("float32") = "torch", py::arg("mode") = "", py::arg("host") = "",
-        py::arg("routing") = "balanced");
+        py::arg("routing") = "balanced", py::arg("dp") = "");
   m.def("plan", plan_handed);
   m.def("plan_costs", plan_costs);
 }

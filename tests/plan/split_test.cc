@@ -86,6 +86,28 @@ TEST(Split, PinnedInputsAreReadInTheirGroup) {
   EXPECT_EQ(first.nodes.front(), 0u);
 }
 
+TEST(Split, ReplicasShareTheDevices) {
+  const Graph graph = test::ResNet18::make();
+  Cluster cluster = cluster_of("4xl4,1xt4@cloud");
+  const auto profiles = profiles_of(graph, cluster);
+  double best = kCannotRun;
+  for (std::size_t replicas = 1; replicas <= 5; ++replicas) {
+    if (replicas == 5) {
+      EXPECT_THROW(plan_model(profiles, cluster, {.replicas = replicas}, {}), Error);
+      continue;
+    }
+    const PlannedGraph planned = plan_model(profiles, cluster, {.replicas = replicas}, {});
+    EXPECT_EQ(planned.replicas.count, replicas);
+    EXPECT_EQ(planned.graph.devices(), replicas == 1 ? 5 : 4 / replicas);
+    EXPECT_DOUBLE_EQ(planned.replicas.period_seconds * static_cast<double>(replicas), planned.answer.value);
+    best = std::min(best, planned.replicas.period_seconds);
+  }
+  const PlannedGraph chosen = plan_model(profiles, cluster, {.replicas = 0}, {});
+  EXPECT_DOUBLE_EQ(chosen.replicas.period_seconds, best);
+  EXPECT_NEAR(chosen.replicas.lower_bound_seconds, best, best * 1e-9);
+  EXPECT_THROW(plan_model(profiles, cluster, {.replicas = 2}, {.objective = PlanObjective::kLatency}), Error);
+}
+
 TEST(Split, ManyOpsAreTakenTogether) {
   const Graph graph = test::ResNet18::make();
   const Cluster cluster = cluster_of("2xl4");

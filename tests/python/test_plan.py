@@ -47,6 +47,12 @@ def test_a_model() -> None:
     assert len(one.stages) == 1
 
 
+def test_replicas() -> None:
+    found = opscope.plan(Branches(), torch.zeros(8, 64), devices="4xl4", links="10MB/s,1ms", dp="auto").to_dict()
+    assert found["replicas"]["count"] == 4
+    assert found["replicas"]["period_seconds"] == pytest.approx(found["objective_value"] / 4)
+
+
 def test_the_command_line_says_the_same(tmp_path: Path) -> None:
     path = tmp_path / "branches.json"
     opscope.capture(Branches(), torch.zeros(8, 64), device="cuda").save(path)

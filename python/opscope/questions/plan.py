@@ -72,6 +72,7 @@ def plan(
     costs: str | os.PathLike[str] | None = None,
     overlap: bool = True,
     in_flight: int | None = None,
+    dp: int | str | None = None,
     reserve: str | int | None = None,
     mode: str | None = None,
     host: str | float | None = None,
@@ -84,8 +85,9 @@ def plan(
     `devices` is '4xh200', '12xjetson-agx-orin-64gb,1xrtx-3090@cloud' or the file of a cluster, `links` the bandwidth and latency of
     each device, '50Mbit/s,2ms', or of one group, 'cloud=1Mbit/s,20ms'. `objective` is 'throughput', 'latency', 'devices', 'cost' or
     'energy', or two of them for their Pareto front. `pins` keeps the inputs or the results in a group: 'input=cloud'. Devices wait
-    for their transfers with `overlap=False`. `in_flight` runs are on their way at once, each with its KV cache. In place of a model,
-    `costs` is the file of a graph of costs.
+    for their transfers with `overlap=False`. `in_flight` runs are on their way at once, each with its KV cache. `dp` replicas of the
+    model share the devices evenly; 'auto' is the number that makes runs most often. In place of a model, `costs` is the file of a
+    graph of costs.
     """
     wanted = objective if isinstance(objective, str) else ",".join(objective)
     if costs is not None:
@@ -104,6 +106,7 @@ def plan(
         mode=mode or "",
         host="" if host is None else str(host),
         routing=str(routing),
+        dp="" if dp is None else str(dp),
     )
     if task.gpu and options.get("device") is None and not is_graph_file(model):
         options = {**options, "device": "cuda", "gpu": options.get("gpu") or task.gpu}

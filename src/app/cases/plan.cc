@@ -28,6 +28,9 @@ PlanTask plan_task(const PlanRequest& request) {
   check(task.cluster, name("devices"), link);
   if (!request.in_flight.empty())
     task.options.in_flight = static_cast<std::size_t>(parse_integer(name("in_flight"), request.in_flight, 1));
+  if (!request.dp.empty())
+    task.options.replicas =
+        request.dp == "auto" ? 0 : static_cast<std::size_t>(parse_integer(name("dp"), request.dp, 1));
   for (const ClusterGroup& group : task.cluster.groups) {
     CostRequest cost = request.cost;
     cost.hardware = group.device;

@@ -11,7 +11,8 @@
 namespace opscope {
 
 struct PlanRequest {
-  std::string devices{}, objective = "throughput", reserve{}, in_flight{};
+  std::string devices{}, objective = "throughput", reserve{}, in_flight{},
+                         dp{};  // dp: "", a number or "auto"
   std::vector<std::string> links{}, pins{};
   bool no_overlap = false;
   CostRequest cost{};  // without hardware: how it runs, float32, routing

@@ -28,6 +28,7 @@ void refuse_beside_costs(const PlanFlags& flags) {
   refuse(!flags.plan.pins.empty(), "--pin");
   refuse(!flags.plan.reserve.empty(), "--reserve");
   refuse(!flags.plan.in_flight.empty(), "--in-flight");
+  refuse(!flags.plan.dp.empty(), "--dp");
   refuse(flags.plan.no_overlap, "--no-overlap");
   refuse(!flags.model.text("model").empty(), "MODEL");
 }
@@ -115,6 +116,9 @@ Action define_plan(CLI::App& app) {
   add_value(
       app, "--in-flight", plan.in_flight, "N",
       "Runs on their way at once, each with its KV cache. Default: 1 for latency, else two for each device");
+  add_value(app, "--dp", plan.dp, "N",
+            "Data parallel: N replicas of the model, each on an equal share of the devices, or auto for the "
+            "number that makes runs most often. Default: 1");
   add_value(
       app, "--reserve", plan.reserve, "BYTES",
       "Part of each device's memory to keep free: 1GiB or 10%. Default: what allocator and driver need");

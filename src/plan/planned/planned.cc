@@ -13,6 +13,8 @@ PlannedGraph plan_graph(CostGraph graph, const PlanQuestion& question, std::stri
                        .changes = {}};
   planned.answer = solve(planned.graph, question, planned.name);
   const Plan& plan = planned.answer.plan;
+  planned.replicas = {1, plan.figures.slowest_seconds, planned.answer.lower_bound};
+  if (question.objective != PlanObjective::kThroughput) planned.replicas.lower_bound_seconds = 0;
   if (in_flight == 0) in_flight = question.objective == PlanObjective::kLatency ? 1 : 2 * plan.parts.size();
   planned.simulation = simulate(planned.graph, plan, {.in_flight = in_flight});
   planned.baselines = baselines_of(planned.graph, planned.answer);

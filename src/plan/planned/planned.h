@@ -10,6 +10,13 @@
 
 namespace opscope {
 
+// Of a whole model that are alike, each on devices of its own.
+struct PlanReplicas {
+  std::size_t count = 1;
+  double period_seconds = 0;       // from one run to the next, of all together
+  double lower_bound_seconds = 0;  // no number of replicas that are alike is better
+};
+
 struct PlannedGraph {
   std::string name;
   CostGraph graph;
@@ -18,7 +25,8 @@ struct PlannedGraph {
   std::vector<PlanBaseline> baselines;
   std::vector<PlanChange> changes;
   std::vector<std::string> notes{};
-  ModelStages stages{};  // of a model; empty of a plain graph of costs
+  PlanReplicas replicas{};  // the rest is of one of them
+  ModelStages stages{};     // of a model; empty of a plain graph of costs
 };
 
 // `in_flight`: runs on their way at once in the simulation; 0: 1 for latency, else two for each part, so that

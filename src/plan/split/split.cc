@@ -234,8 +234,8 @@ SplitModel split_model(const std::vector<Profile>& profiles, const Cluster& clus
   return Splitter(profiles, cluster, options, objective).split();
 }
 
-PlannedGraph plan_model(const std::vector<Profile>& profiles, const Cluster& cluster,
-                        const SplitOptions& options, const PlanQuestion& question) {
+PlannedGraph plan_one_replica(const std::vector<Profile>& profiles, const Cluster& cluster,
+                              const SplitOptions& options, const PlanQuestion& question) {
   const Graph& graph = *profiles.front().graph;
   SplitModel model = split_model(profiles, cluster, options, question.objective);
   check(model.costs, graph.capture.model);

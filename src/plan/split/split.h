@@ -16,6 +16,7 @@ struct SplitOptions {
   std::string reserve{};      // of each device's memory; "": what allocator and driver need
   std::size_t in_flight = 0;  // runs on their way at once, each with a KV cache of its own; 0: 1 for latency,
                               // else two for each device
+  std::size_t replicas = 1;   // of the whole model, alike; 0: as many as make runs most often
   bool overlap = true;        // transfers go on while devices compute
   std::size_t most_nodes = 20000;  // ops beyond it are taken together by module calls
 };
@@ -35,8 +36,13 @@ struct SplitModel {
 SplitModel split_model(const std::vector<Profile>& profiles, const Cluster& cluster,
                        const SplitOptions& options, PlanObjective objective);
 
-// The plan of it, named as people name the model.
+// The plan of it, named as people name the model; of one replica where there are several. Throws Error where
+// replicas are asked for with another objective than throughput.
 PlannedGraph plan_model(const std::vector<Profile>& profiles, const Cluster& cluster,
                         const SplitOptions& options, const PlanQuestion& question);
+
+// The same without replicas: of the cluster as it is.
+PlannedGraph plan_one_replica(const std::vector<Profile>& profiles, const Cluster& cluster,
+                              const SplitOptions& options, const PlanQuestion& question);
 
 }  // namespace opscope

@@ -122,6 +122,15 @@ Section summary_section(const PlannedGraph& planned) {
   const PlanFigures& figures = answer.plan.figures;
   Facts facts("Plan");
   const PlanObjective objective = answer.question.objective;
+  if (const PlanReplicas& replicas = planned.replicas; replicas.count > 1) {
+    const bool proven = replicas.period_seconds <= replicas.lower_bound_seconds * (1 + 1e-9);
+    facts.add("Replicas", {std::to_string(replicas.count), Style::kStrong},
+              fmt::format("a run every {} of all together; {}. The rest is of one of them",
+                          format_time(replicas.period_seconds),
+                          proven ? "no number of equal ones is better"
+                                 : "no number of equal ones is better than " +
+                                       format_time(replicas.lower_bound_seconds)));
+  }
   facts.add(std::string(title(objective)), {value_text(objective, answer.value), Style::kStrong},
             bound_text(answer));
   for (const PlanObjective other : {PlanObjective::kThroughput, PlanObjective::kLatency,
@@ -318,6 +327,10 @@ void write_planned(JsonWriter& json, const PlannedGraph& planned) {
       kInline);
   write_figures(json, answer.plan.figures);
   json.field("overlap", planned.graph.overlap);
+  json.inline_object("replicas", [&] {
+    json.fields("count", planned.replicas.count, "period_seconds", planned.replicas.period_seconds);
+    json.field("lower_bound_seconds", planned.replicas.lower_bound_seconds);
+  });
   write_devices(json, planned.graph, answer.plan);
   json.objects("baselines", planned.baselines, [&](const PlanBaseline& other) {
     const auto value = other.plan ? other.plan->figures.of(objective) : std::nullopt;
