@@ -58,6 +58,40 @@ class Plan(Program):
             self.assert_whole(plan, [node for device in plan["devices"] for node in device["nodes"]])
             self.assertEqual(plan["search"]["nodes"], 69)
 
+    def text(self, *arguments):
+        code, out, err = self.run_program("plan", self.resnet, *arguments)
+        self.assertEqual((code, err), (0, ""), err)
+        return out
+
+    def test_the_report_of_a_model(self):
+        out = self.text("--devices", "2xl4,1xrtx-3090@cloud", "--link", "10Gbit/s,50us", "--link", "cloud=1Gbit/s,5ms")
+        for words in ("resnet18   69 nodes   2xl4,1xcloud", "proven: no plan is better", "best chain on cloud", "Simulated", "What would help"):
+            self.assertIn(words, out)
+        pinned = self.text("--devices", "2xl4,1xrtx-3090@cloud", "--link", "10Gbit/s,50us", "--pin", "input=cloud", "--objective", "latency")
+        self.assertIn("'l4' cannot run its part", pinned)
+
+    def test_replicas(self):
+        plan = self.plan(self.resnet, "--devices", "4xl4", "--link", "10Mbit/s,5ms", "--dp", "auto")
+        self.assertEqual(plan["replicas"]["count"], 4)
+        self.assertAlmostEqual(plan["replicas"]["period_seconds"], plan["objective_value"] / 4)
+        self.assertIn("no number of equal ones is better", self.text("--devices", "4xl4", "--link", "10Mbit/s,5ms", "--dp", "4"))
+
+    def test_what_runs_a_plan(self):
+        cluster = ("--devices", "2xl4", "--link", "100GB/s,1us")
+        stages = json.loads(self.text(*cluster, "--emit", "accelerate"))
+        self.assertEqual(set(stages.values()), {0, 1})
+        path = self.work / "run.py"
+        self.assertEqual(self.text(*cluster, "--emit", "torch", "--output", str(path)), "")
+        compile(path.read_text(), "run.py", "exec")
+
+    def test_pictures_and_traces(self):
+        picture, trace = self.work / "plan.svg", self.work / "trace.json"
+        arguments = ("plan", "--costs", self.costs, "--output", str(picture), "--trace", str(trace))
+        self.assertEqual(self.run_program(*arguments)[:2], (0, ""))
+        self.assertIn("gpu 2", picture.read_text())
+        events = json.loads(trace.read_text())["traceEvents"]
+        self.assertEqual({event["cat"] for event in events if event["ph"] == "X"}, {"compute", "send", "receive"})
+
     def test_a_cluster_in_a_file(self):
         path = self.work / "cluster.toml"
         path.write_text(CLUSTER)
