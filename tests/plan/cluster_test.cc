@@ -69,6 +69,17 @@ TEST(Cluster, SaysWhatIsWrong) {
   expect_error([] { link_from_text("50Mbit/s", "--link"); }, "'50Mbit/s' is no link");
 }
 
+TEST(Cluster, FilesOfDevicesHaveACountToo) {
+  const std::string file = std::string(OPSCOPE_DATA) + "/hardware/l4.toml";
+  const Cluster several = cluster_from("3x" + file + ":20GB@edge", "--devices");
+  ASSERT_EQ(several.groups.size(), 1u);
+  EXPECT_EQ(several.groups[0].count, 3u);
+  EXPECT_EQ(several.groups[0].name, "edge");
+  EXPECT_EQ(several.groups[0].memory_bytes, 20e9);
+  EXPECT_EQ(cluster_from("3x" + file, "--devices").groups[0].count, 3u);
+  EXPECT_EQ(cluster_from(file, "--devices").groups[0].count, 1u);
+}
+
 TEST(Cluster, BitsAndBytes) {
   EXPECT_EQ(link_from_text("1Gbit/s,1ms", "").bytes_per_second, 125e6);
   EXPECT_EQ(link_from_text("1Gbps,1ms", "").bytes_per_second, 125e6);

@@ -85,7 +85,7 @@ Cluster read_cluster(std::string_view text, const std::string& name) {
 Cluster cluster_from(const std::string& text_or_file, const std::string& where) {
   if (text_or_file.empty())
     throw Error("no devices are named", where, "for example --devices 4xh200 --link 450GB/s,5us");
-  if (text_or_file.ends_with(".toml") && text_or_file.find(',') == std::string::npos) {
+  if (text_or_file.ends_with(".toml") && file_stamp(text_or_file)) {
     const std::string text = read_file(text_or_file);
     if (text.starts_with("[devices.") || text.find("\n[devices.") != std::string::npos)
       return read_cluster(text, text_or_file);
