@@ -297,6 +297,30 @@ TEST(PlanSolver, IsOptimalOnLargerRandomGraphs) {
   }
 }
 
+TEST(PlanSolver, GivesUpWithABound) {
+  std::mt19937 random(25);
+  std::size_t open = 0;
+  for (std::size_t i = 0; i < graphs(600) / 2; ++i) {
+    SCOPED_TRACE(i);
+    const CostGraph graph = testing::random_costs(random, 10);
+    const std::map<Counts, Best> all = EveryPlan(graph).all();
+    for (const PlanObjective objective : kAll) {
+      const double least = expected(graph, all, objective);
+      try {
+        const PlanAnswer answer = solve(graph, {.objective = objective, .most_steps = 60}, "test");
+        EXPECT_LE(answer.lower_bound, least * (1 + 1e-9)) << name(objective);
+        EXPECT_GE(answer.value, least * (1 - 1e-9)) << name(objective);
+        open += answer.is_proven() ? 0 : 1;
+        expect_valid(graph, answer.plan);
+      } catch (const Error&) {
+        // Nothing fits, or nothing was found that does.
+      }
+    }
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(open, 10u);
+}
+
 TEST(PlanSolver, OfEquallyFastPlansTheOneOfLeastLatency) {
   std::mt19937 random(24);
   for (std::size_t i = 0; i < graphs(600) / 4; ++i) {

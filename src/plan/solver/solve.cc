@@ -10,6 +10,7 @@
 #include <cmath>
 
 #include "base/choices.h"
+#include "plan/solver/improve.h"
 #include "plan/solver/search.h"
 
 namespace opscope {
@@ -70,6 +71,7 @@ class Solver {
   bool search_within(double limit, SearchPass pass, Found& found);
   void search_all(const SearchPass& pass, Found& found);
   void search_chains(SearchPass pass, Found& found, bool widely);
+  void improve(Found& found);
   Found fewest_devices();
   Found cheapest();
   Found minimise(PlanObjective objective);
@@ -149,8 +151,19 @@ Found Solver::least(const SearchPass& pass) {
   Found found{.lower_bound = bound_of(problem_, pass)};
   search_chains(pass, found, false);
   search_all(pass, found);
-  if (!found.is_proven() && std::isfinite(found.lower_bound)) search_chains(pass, found, true);
+  if (!found.is_proven() && std::isfinite(found.lower_bound)) {
+    search_chains(pass, found, true);
+    if (!pass.sums) improve(found);
+  }
   return found;
+}
+
+// Where the search gave up.
+void Solver::improve(Found& found) {
+  if (found.parts.empty()) return;
+  constexpr std::size_t kWork = 20'000'000;  // tries by nodes and tensors that each looks at
+  improve_slowest(problem_, found.parts, kWork / (graph_.nodes.size() + graph_.tensors.size()));
+  found.value = priced(graph_, found.parts).figures.slowest_seconds;
 }
 
 // One device more until a plan fits.
