@@ -276,37 +276,27 @@ TEST(PredictedRun, IsTheSumOfItsOps) {
   }
 }
 
+// A device of nothing but constants: what its host takes, and rates of families in float32.
+struct LabFamily {
+  std::string_view name, flop_rate, byte_rate, seconds;
+};
+CalibrationPointer lab(const std::string& host, std::initializer_list<LabFamily> families) {
+  std::string text =
+      fmt::format("calibration = \"{}\"\ndevice = \"lab\"\nkind = \"gpu\"\nmade = \"measured\"\n[host]\n{}\n",
+                  kCalibrationVersion, host);
+  for (const LabFamily& each : families)
+    text += fmt::format(
+        "[families.{}.float32]\nflop_rate = \"{}\"\nbyte_rate = \"{}\"\nseconds = \"{}\"\nspread = \"0.1\"\n"
+        "error_median = \"0\"\nerror_p90 = \"0\"\npoints = 10\n",
+        each.name, each.flop_rate, each.byte_rate, each.seconds);
+  return std::make_shared<const Calibration>(read_calibration(text + "\n[measured]\nops = []\n", "lab.toml"));
+}
+
 // 1,000 x 1,000 x 1,000 products at 10 TFLOP/s, 4 MB read twice and written once at 1 TB/s, 3 us each.
 TEST(PredictedRun, IsWhatItsConstantsSay) {
-  const std::string text = "calibration = \"" + std::to_string(kCalibrationVersion) + R"("
-device = "lab"
-kind = "gpu"
-made = "measured"
-[host]
-op = "2 us"
-dispatch = "8 us"
-launch = "5 us"
-[families.matmul.float32]
-flop_rate = "10 TFLOP/s"
-byte_rate = "1 TB/s"
-seconds = "3 us"
-spread = "0.1"
-error_median = "0"
-error_p90 = "0"
-points = 10
-[families.pointwise.float32]
-flop_rate = "0"
-byte_rate = "1 TB/s"
-seconds = "3 us"
-spread = "0.1"
-error_median = "0"
-error_p90 = "0"
-points = 10
-
-[measured]
-ops = []
-)";
-  const auto calibration = std::make_shared<const Calibration>(read_calibration(text, "lab.toml"));
+  const auto calibration =
+      lab("op = \"2 us\"\ndispatch = \"8 us\"\nlaunch = \"5 us\"",
+          {{"matmul", "10 TFLOP/s", "1 TB/s", "3 us"}, {"pointwise", "0", "1 TB/s", "3 us"}});
   const std::vector<std::string> calls{
       "aten::mm(self: float32[1000,1000], mat2: float32[1000,1000]) on cuda -> float32[1000,1000]",
       "aten::relu(self: float32[1000,1000]) on cuda -> float32[1000,1000]"};
@@ -348,33 +338,7 @@ Graph small_step(std::string_view act) {
 }
 
 double host_seconds_of(const Graph& graph, const std::string& costs) {
-  const std::string text = "calibration = \"" + std::to_string(kCalibrationVersion) + R"("
-device = "lab"
-kind = "gpu"
-made = "measured"
-[host]
-)" + costs + R"(
-[families.pointwise.float32]
-flop_rate = "0"
-byte_rate = "0"
-seconds = "1 us"
-spread = "0.1"
-error_median = "0"
-error_p90 = "0"
-points = 10
-[families.copy.float32]
-flop_rate = "0"
-byte_rate = "0"
-seconds = "7 us"
-spread = "0.1"
-error_median = "0"
-error_p90 = "0"
-points = 10
-
-[measured]
-ops = []
-)";
-  const auto calibration = std::make_shared<const Calibration>(read_calibration(text, "lab.toml"));
+  const auto calibration = lab(costs, {{"pointwise", "0", "0", "1 us"}, {"copy", "0", "0", "7 us"}});
   ProfileOptions options;
   options.hardware = device_of(*calibration), options.calibration = calibration;
   return make_profile(graph, options).predicted.host_seconds;
